@@ -14,7 +14,7 @@ R = TypeVar("R")
 def check_arguments(
     error: type[Exception], keywords: Sequence[Parameter] = (), about: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a function of `lab` that raises `error` if the arguments do not fit.
+    """Return a decorator that makes a function of `lab` raise `error` if its arguments do not fit.
 
     Args:
         error: an exception type of the lab's error tree.

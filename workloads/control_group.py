@@ -15,7 +15,10 @@ Read = Callable[[str], str | None]
 """Returns the content of a file, or None if it cannot be read."""
 
 RESERVED_FRACTION = 1 / 4
-"""Share of the available memory that may be touched. Input, sorted answer and oracle need the rest."""
+"""Share of the available memory that may be touched before a run's clock starts.
+
+The input, the sorted answer and the oracle need the rest.
+"""
 
 
 def read_text(path: str) -> str | None:
@@ -27,7 +30,7 @@ def read_text(path: str) -> str | None:
 
 
 def available_bytes() -> int:
-    """Return the machine's available memory in bytes, but no more than the rest of this process's limit."""
+    """Return the machine's available memory in bytes, but no more than what is left of this process's limit."""
     machine_bytes = int(psutil.virtual_memory().available)
     left_bytes = memory_left_bytes(read_text)
     return machine_bytes if left_bytes is None else min(machine_bytes, left_bytes)
@@ -139,7 +142,7 @@ def _upwards(group: str, root: str, place: str) -> Iterator[str]:
     """Yield the folders of a group and of the groups above it, in a hierarchy mounted at `place`.
 
     The mount shows the group `root` as its top. If `root` is not above the group, the path comes from a container's
-    host. Then the mount's top is the container's own group.
+    host, and the mount's top is the container's own group.
     """
     names, root_names = _split_path(group), _split_path(root)
     is_below = names[: len(root_names)] == root_names

@@ -3,8 +3,8 @@
 Data are in `$XDG_DATA_HOME/lab`, otherwise in `~/.local/share/lab`, whatever the current folder is (XDG Base Directory
 Specification, 0.8). In a checkout of the lab, the defaults are the checkout's own datasets and runs.
 
-Without a home folder, data have no default folder, and an error names the variables to set. Caches are then in a
-private temporary folder. All other code uses this module, not HOME.
+Without a home folder, data have no default folder, and an error names the variables to set; caches are in a private
+temporary folder. All other code uses this module, not HOME.
 """
 
 import os
@@ -107,9 +107,9 @@ def user_folder() -> Path:
 def cache_folder() -> Path:
     """Return the folder of the lab's caches, such as compiled kernels.
 
-    The first of these that only this user can write:
+    It is the first of these that this user, but no other user, can write:
 
-    1. LAB_CACHE, which other users may also write
+    1. LAB_CACHE; here other users may write too
     2. `$XDG_CACHE_HOME/stream-lab`, otherwise `~/.cache/stream-lab`, if LAB_CACHE is not set
     3. `lab-<user id>` among the temporary files
     4. a new temporary folder
@@ -146,6 +146,7 @@ def set_cache_variables() -> str | None:
 
 
 def _user_cache() -> Path | None:
+    """Return the user's default folder of caches; None without a home folder."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if cache.startswith("/"):
         return Path(cache) / "stream-lab"
@@ -210,6 +211,7 @@ def clusters() -> Path:
 
 
 def _choose_folder(variable: str, in_checkout: str, of_user: str, folder: Path | None) -> Place:
+    """Return the folder that a variable names, else the one in the checkout around `folder`, else the user's."""
     setting = os.environ.get(variable)
     if setting:
         return Place(path=Path(setting), why=f"${variable}")

@@ -22,7 +22,7 @@ Place = tuple[str, str]
 """A side and a column of its table."""
 
 _RESERVED = frozenset({"ts", "kind", "key", "input", "left", "tuples", MATCHED})
-"""Attributes of events and windows, and a column of the output."""
+"""Names that a field cannot have: attributes of events and windows, and a column of the output."""
 _INT, _TEXT_ID = np.dtype(np.int64), np.dtype(np.int32)
 _PATHS = (
     "'left.COLUMN', 'right.COLUMN' or an expression of them, such as 'left.price - right.price'"
@@ -38,7 +38,7 @@ class JoinColumns:
         keys: the key fields, which are equal on both sides.
         columns_of_keys: by side: the table's column of each key field.
         columns: all other fields.
-        sources: by name of a field in `columns`: the table's column.
+        sources: for each field in `columns`, by name: the table's column.
         values: the columns of the output after `ts` and the keys.
         texts: texts in expressions, which get the lowest numbers of the `text_dictionaries`.
         text_dictionaries: the dictionaries of columns that expressions compare with texts.
@@ -52,8 +52,10 @@ class JoinColumns:
     values: list[JoinValue] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     text_dictionaries: set[str] = field(default_factory=set)
+    # By side: the names of all columns; the types of the columns to read (None: text).
     _names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _types: Mapping[str, dict[str, np.dtype[Any] | None]] = field(default_factory=dict)
+    # The field of each column that has one.
     _read: dict[Place, Column] = field(default_factory=dict)
 
     @classmethod
@@ -98,7 +100,7 @@ class JoinColumns:
         return join
 
     def find(self, name: str) -> Column:
-        """Return a column by its path."""
+        """Return a column by its path, such as `left.price`."""
         side, _, column = name.partition(".")
         source = self._field((side, column), f"{side}_{column}")
         return Column(name=name, dtype=source.dtype, dictionary=source.dictionary)
@@ -135,6 +137,7 @@ class JoinColumns:
                 types_of_side.update({name: DTYPES[kind]} if name in types_of_side else {})
 
     def _key(self, pair: tuple[str, str]) -> Column:
+        """Return the key field of a pair of columns; raises `ModelError` unless they hold whole numbers or texts."""
         types = [self._types[side][column] for side, column in zip(self.sides, pair, strict=True)]
         for side, column, dtype in zip(self.sides, pair, types, strict=True):
             if dtype not in (_INT, None):
@@ -219,6 +222,7 @@ class JoinColumns:
         self.values.append(JoinValue(column=value, code=code, text=declared))
 
     def _code_of(self, path: re.Match[str]) -> str:
+        """Return the path of the field for a match of a column's path."""
         return f"{path[1]}.{self._read[path[1], path[2]].name}"
 
     def _field(self, place: Place, name: str) -> Column:

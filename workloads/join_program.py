@@ -29,6 +29,7 @@ from streamlab.workloads.model.code.generated import define_all
 from streamlab.workloads.model.operators.program import SINGLE
 
 _AT, _SEEN, _VERSION = "right_at", "right_seen", "right_version"
+"""Fields of an as-of join's state: time of the latest right row, whether there is one, number of right rows so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ class JoinShape:
         values: the columns of the output after `ts` and the keys.
         before: a right row may be earlier than its left row by at most this time.
         after: a right row may be later than its left row by at most this time.
-        step: the step in which rows without a partner leave.
+        step: for left joins: the advance of the window. Rows without a partner are output when it advances.
         max_outputs: maximum number of output rows that one input row causes.
     """
 
@@ -145,9 +146,9 @@ def emit(l, r, out):
 def left_join(shape: JoinShape) -> Query:
     """Return the program of a left outer join in time bounds.
 
-    An O+ stores the rows of both sides by key. Its single window advances by `step` to a boundary R, when every event
-    before R has been processed. The f_O looks for partners of the left rows whose bound has passed since the previous
-    boundary: R - step <= ts + after < R. All right rows that could match are still stored.
+    An O+ stores the rows of both sides by key. Its single window advances by `step` to a boundary R when every event
+    before R has been processed. `expire` (f_O) then looks for partners of the left rows whose bound has passed since
+    the previous boundary: R - step <= ts + after < R. All right rows that could match are still stored.
     """
     before, after, step = shape.before, shape.after, shape.step
     size = -(-(before + after + step) // step) * step

@@ -84,7 +84,8 @@ def join(
             with the name of a left one gets the prefix `right_`. The output begins with `ts` and the left columns of
             `on`.
         types: `int`, `float`, `bool` or `str` by column of either table.
-        every: for `left`: the step in which rows without a partner leave; None: a tenth of the later bound.
+        every: for `left`: rows without a partner are output at multiples of this time; None: a tenth of the later
+            bound.
         most: for `left`: the maximum number of partners of a row, and of rows of one key that leave without a partner
             in a step. On compiled engines, a run with more ends with an error.
         at_end: for `left`: whether rows without a partner at the end of the input are left out ("drop") or put out

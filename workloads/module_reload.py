@@ -26,7 +26,7 @@ def load_current(load: Callable[[], T]) -> T:
 
     If a module imported by this function has been edited, all modules imported by this function are imported again,
     because they may hold objects of each other. Existing objects keep the old code. A module that other code imported
-    is watched only after this function has loaded a module from that module's folder or a parent folder.
+    is watched only once this function has loaded a module from the same folder or a parent folder.
     """
     _forget_edited()
     before, loaded = set(sys.modules), None
@@ -48,6 +48,7 @@ def load_current(load: Callable[[], T]) -> T:
 
 
 def _forget_edited() -> None:
+    """If a watched file was edited, remove all watched modules from `sys.modules`."""
     edited = [m for m, digest in list(_IMPORTED.items()) if _digest(str(m.__file__)) != digest]
     if not edited:
         return

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 FEW = 4
-"""Maximum number of names that a message lists. For more it shows the command that lists them."""
+"""Maximum number of names that a message lists. For more names, the message shows the command that lists them."""
 
 
 def suggest_names(misspelt: str, known_names: Iterable[str], listed_by: str = "") -> str:

@@ -1,7 +1,7 @@
 """Imports packages at their first use, and reports which optional ones are not installed.
 
-A core install has the packages for runs on the engines reference, multicore and dataframe and for their reports. An
-extra of pyproject.toml installs each other package. Code that needs such a package calls `missing_package` first.
+A core install has the packages for runs on the engines reference, multicore and dataframe, and for their reports. The
+other packages are installed by extras of pyproject.toml. Code that needs one of these calls `missing_package` first.
 """
 
 from collections.abc import Iterable, Mapping

@@ -93,9 +93,10 @@ def load(reference: str) -> object:
 
 
 def _only_workload(module: ModuleType, shown: str) -> str:
-    """Return the name of the only outputs or workload of a file, or `WORKLOAD` if the file defines `WORKLOAD` or none.
+    """Return the name of a file's only outputs (`lab.outputs`) or workload; `WORKLOAD` if the file has that name.
 
-    Workloads of a file with outputs do not count, nor does a workload that is the input of another workload.
+    If the file has outputs, its workloads do not count. A workload that is the input of another one never counts. If
+    the file has neither outputs nor workloads, return `WORKLOAD`.
 
     Raises:
         ModelError: the file defines several workloads, or only an incomplete declaration.
@@ -138,6 +139,7 @@ def locate_error(error: BaseException) -> str:
 
 
 def _import_module(name: str) -> ModuleType:
+    """Return a module by name; raises `ModelError` if it cannot be imported."""
     where = "among the installed packages"
     if not sys.flags.safe_path:
         _extend_search(start_folder())
@@ -152,6 +154,7 @@ def _import_module(name: str) -> ModuleType:
 
 
 def _load_file(path: Path) -> ModuleType:
+    """Return the module of a file, loaded once for each content of the file; raises `ModelError` if that fails."""
     path = Path(start_folder(), path)
     try:
         content = path.read_bytes()

@@ -114,6 +114,7 @@ def _output_references(group: Outputs, reference: str) -> tuple[str, ...]:
 
 
 def _load_registered(name: str) -> Workload:
+    """Return the workload registered by this name; raises `ModelError` if there is none, several, or an invalid one."""
     points = [point for point in find_entry_points(GROUP) if point.name == name]
     if not points:
         raise ModelError(f"no workload {name!r}; {_remedy(name)}")
@@ -142,6 +143,7 @@ def _load_entry_point(point: EntryPoint, where: str) -> object:
 
 
 def _check_workload(loaded: object, where: str) -> Workload:
+    """Return an object after checking that it is a workload with a valid name; raises `ModelError`."""
     if isinstance(loaded, OpenDeclaration):
         raise ModelError(f"{where} is not a workload: {loaded.error}")
     if isinstance(loaded, Outputs):
@@ -175,6 +177,7 @@ def _check_name(loaded: Workload, where: str) -> None:
 
 
 def _remedy(name: str) -> str:
+    """Return why no workload has this name, or how to find one."""
     if name in LEFT_OUT:
         return LEFT_OUT[name]
     registered = names()

@@ -18,14 +18,14 @@ Column = npt.NDArray[Any] | ListColumn
 
 
 def arrow_type(dtype: ColumnType) -> "pa.DataType":
-    """Return the Arrow type of a column, which has no nulls at any level."""
+    """Return the Arrow type of a column. Elements of lists are declared as not null."""
     if isinstance(dtype, ListType):
         return pa.large_list(pa.field("element", pa.from_numpy_dtype(dtype.element), False))
     return pa.from_numpy_dtype(dtype)
 
 
 def arrow_array(column: Column) -> "pa.Array":
-    """Return a column as an Arrow array, which shares the memory of numbers."""
+    """Return a column as an Arrow array. It shares the memory of contiguous numbers; booleans are copied."""
     if not isinstance(column, ListColumn):
         return _number_array(column)
     kind = arrow_type(ListType(column.dtype))
@@ -61,7 +61,7 @@ def _pack_bits(flags: Sequence[bool] | npt.NDArray[np.bool_]) -> "pa.Buffer":
 
 
 def column_of(array: "pa.Array | pa.ChunkedArray") -> Column:
-    """Return an Arrow array as a column, which shares its memory if possible; raises `DatasetError` for nulls."""
+    """Return an Arrow array as a column that shares the array's memory if possible; raises `DatasetError` for nulls."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     is_list = pa.types.is_list(array.type) or pa.types.is_large_list(array.type)
@@ -86,7 +86,7 @@ def _values(array: "pa.Array") -> npt.NDArray[Any]:
 
 
 def has_hexadecimal(texts: "pa.Array") -> bool:
-    """Return whether texts may hold hexadecimal numbers, which Arrow would parse."""
+    """Return whether any text contains an x. Such a text may be a hexadecimal number, which Arrow would parse."""
     data = texts.buffers()[2]
     content = b"" if data is None else data.to_pybytes()
     return b"x" in content or b"X" in content

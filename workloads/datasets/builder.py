@@ -1,4 +1,4 @@
-"""Generates datasets: one task per file of a stream, in blocks of bounded size, in this process or on Spark.
+"""Generates datasets in this process or on Spark. Each task generates one file of a stream, in blocks of bounded size.
 
 A generated row depends only on seed, stream and row number, so tasks can generate files in any order. A task writes its
 file to the catalogue, which every Spark worker must reach under the same path. The lab must be installed wherever
@@ -64,7 +64,7 @@ def ensure(
         params: generator parameters; missing ones have their defaults.
         events: minimum number of events.
         seed: seed of the generator.
-        catalog: the catalogue that has the dataset or gets it; None for the default one.
+        catalog: the catalogue to search, and to add the dataset to; None for the default one.
         executor_name: the executor of the tasks (`open_executor`).
         master: the master URL of Spark.
         progress: shows the progress.
@@ -136,7 +136,7 @@ def _write(
     folder: Path,
     part: FilePart,
 ) -> WrittenStream:
-    """Generate one file."""
+    """Generate and write one file of a stream."""
     workload, spec = workload_named(name), specs[part.stream]
     first = workload.generate(params, seed, specs, part.stream, 0, 0)
 
@@ -159,11 +159,11 @@ def _write(
 
 _TS_BYTES = 8
 SMALLEST_SHARE = 10
-"""Fields of generated streams take at least a tenth of their size in memory (measured minimum: 0.13)."""
+"""On disk, fields of generated streams take at least a tenth of their size in memory (measured minimum: 0.13)."""
 
 
 def check_room(specs: Iterable[StreamSpec], folder: Path) -> None:
-    """Raise a `DatasetError` for streams that cannot fit on the disk of a folder, which need not exist yet.
+    """Raise a `DatasetError` if streams cannot fit on the disk of a folder. The folder need not exist yet.
 
     The estimate is a lower bound. It omits times, tags and lists, and assumes the best compression. Streams that pass
     may still fill the disk.
@@ -187,7 +187,7 @@ def _format_size(size_bytes: int) -> str:
 
 
 def generate_input(workload: Workload, params: Params, events: int, seed: int) -> Input:
-    """Return the input that a workload generates."""
+    """Generate a workload's input in memory."""
     specs = workload.streams(params, events)
     streams = []
     for index, spec in enumerate(specs):

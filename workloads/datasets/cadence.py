@@ -1,4 +1,4 @@
-"""Lays out generated input: its physical streams, and event times with periodic syncs.
+"""Lays out generated input: assigns the tuples of a logical stream to physical streams, and sets event times.
 
 Tuple g of a logical stream goes to physical stream g modulo the number of physical streams.
 
@@ -17,9 +17,10 @@ from streamlab.workloads.model import Params, StreamSpec
 
 
 def rows_per_stream(events: int, streams: int, period: int) -> int:
-    """Return the rows per ordinary stream with which all streams together hold at least `events` events.
+    """Return how many rows each ordinary stream needs so that all streams together hold at least `events` events.
 
-    This is the smallest n with `streams * n + n // period >= events`. The total exceeds `events` by at most `streams`.
+    The result is the smallest n with `streams * n + n // period >= events`. The total exceeds `events` by at most
+    `streams`.
     """
     rows = max(events * period // (streams * period + 1), 0)
     while streams * rows + rows // period < events:
@@ -28,7 +29,7 @@ def rows_per_stream(events: int, streams: int, period: int) -> int:
 
 
 def one_key(params: Params) -> int:
-    """Return 1, the number of keys of input whose tags carry no key."""
+    """Return 1: the number of keys if tags carry no key."""
     return 1
 
 

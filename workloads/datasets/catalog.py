@@ -3,13 +3,13 @@
     <root>/<first 16 hex digits of the id>/dataset.json, one Parquet file per stream, ...
     <root>/recipes/<SHA-256 of a recipe>.json     {"recipe": ..., "dataset": "<id>"}
     <root>/.building-<host>-<process>-<random>/   a dataset under construction; removed at the end
-    <root>/.building-.../recipe                   the SHA-256 of its recipe, if it is generated
+    <root>/.building-.../recipe                   the SHA-256 of the recipe, for a generated dataset
 
 A dataset is made in its own folder and renamed into place when complete. So readers see all of it or nothing, and two
 processes can make the same dataset at once.
 
-A killed process leaves its folder. The next process on the same host takes over a folder with its own recipe, including
-the finished files. It leaves folders with other recipes for a week, and removes all others.
+A killed process leaves its folder. The next process on the same host takes over a left folder that has its own recipe,
+including the finished files. It keeps folders with other recipes for a week, and removes folders without a recipe.
 """
 
 import errno
@@ -44,7 +44,7 @@ _RECIPE = "recipe"
 _ADOPTABLE_S = 7 * 24 * 3600
 """Age at which a staging folder with a recipe is removed: a week."""
 _SHORTEST_PREFIX = 4
-"""Minimum number of digits of a dataset id."""
+"""Minimum number of digits that must be given of a dataset id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class Catalog:
         return self.root / dataset_id[: manifest.ID_SHOWN]
 
     def find(self, recipe: Recipe) -> Dataset | None:
-        """Return a recipe's dataset, after checking its content; None if it is missing or damaged (`damage`)."""
+        """Return a recipe's dataset, after checking its content; None if it is missing or damaged (see `damage`)."""
         dataset_id = self._indexed_id(recipe)
         try:
             return None if dataset_id is None else verify(manifest.read(self.folder(dataset_id)))
@@ -126,7 +126,7 @@ class Catalog:
         return None
 
     def origin(self, recipe: Recipe) -> Mapping[str, object] | None:
-        """Return the import facts in a recipe's index entry; None if it has none.
+        """Return the facts about the import (as `Dataset.origin`) in a recipe's index entry; None if it has none.
 
         The dataset's own record may have other facts, because it describes the last import of this content.
         """
@@ -134,7 +134,7 @@ class Catalog:
         return origin if isinstance(origin, dict) else None
 
     def _indexed_id(self, recipe: Recipe) -> str | None:
-        """Return the id of the dataset in a recipe's index entry; None if there is none."""
+        """Return the dataset id in a recipe's index entry; None without a valid id."""
         dataset_id = self._index_entry(recipe).get("dataset")
         return dataset_id if isinstance(dataset_id, str) and manifest.is_id(dataset_id) else None
 
@@ -225,8 +225,8 @@ class Catalog:
     ) -> Dataset:
         """Move a folder with all its stream files into the catalogue and return the dataset.
 
-        If the catalogue already has an equal dataset, return that and leave `folder` in place. `restate` then updates
-        its source, licence and origin.
+        If the catalogue already has an equal dataset, return that and leave `folder` in place. The caller then updates
+        the dataset's source, licence and origin with `restate`.
         """
         for pattern in ("*.done", "*.written", "*.new"):
             for report in folder.glob(pattern):
@@ -279,6 +279,7 @@ class Catalog:
         return stated
 
     def _move(self, folder: Path, target: Path) -> None:
+        """Rename `folder` to `target`, unless `target` is an intact dataset; move a damaged one away first."""
         for _ in range(2):
             try:
                 folder.rename(target)
@@ -297,6 +298,7 @@ class Catalog:
         raise DatasetError(f"{target} is damaged and cannot be replaced; remove it")
 
     def _remember(self, recipe: Recipe, dataset_id: str, origin: Mapping[str, object]) -> None:
+        """Write the index entry of a recipe, atomically."""
         index = self._index_path(recipe)
         index.parent.mkdir(exist_ok=True)
         entry = {"recipe": asdict(recipe), "dataset": dataset_id, "origin": dict(origin)}
@@ -326,7 +328,7 @@ class Catalog:
         return tuple(path for path in paths if manifest.is_folder_name(path.name))
 
     def _sweep(self) -> None:
-        """Remove the staging folders of ended processes of this host, except folders that can be taken over."""
+        """Remove the abandoned staging folders, except those that `_adopt` may take over."""
         for folder in self._abandoned_folders():
             with suppress(OSError):
                 age_s = time.time() - folder.stat().st_mtime
@@ -335,7 +337,7 @@ class Catalog:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _adopt(self, target: Path, recipe: Recipe) -> None:
-        """Replace an empty folder by the folder that a killed process left for the same recipe, if any."""
+        """Replace the empty folder `target` by the folder that a killed process left for the same recipe, if any."""
         for folder in self._abandoned_folders():
             with suppress(OSError):
                 if (folder / _RECIPE).read_text(encoding="ascii") == recipe.key():
@@ -343,6 +345,7 @@ class Catalog:
                     return
 
     def _abandoned_folders(self) -> Iterator[Path]:
+        """Yield the staging folders that ended processes of this host left."""
         prefix = f"{_BUILDING}{platform.node()}-"
         for folder in self.root.glob(f"{_BUILDING}*"):
             process = folder.name.removeprefix(prefix).split("-")[0]
@@ -352,7 +355,7 @@ class Catalog:
 
 
 def damages(folder: Path) -> Iterator[str]:
-    """Yield each damage in a dataset's folder, with its remedy. `verify` stops at the first damage.
+    """Yield a message for each damaged file of a dataset, with its remedy. In contrast, `verify` stops at the first.
 
     A damaged oracle answer does no harm: it is never used, and the next run that needs it replaces it.
     """

@@ -38,12 +38,12 @@ class DatasetStream:
         path: absolute path of the first Parquet file.
         rows: number of events.
         ts_min, ts_max: first and last event time, both 0 without events.
-        columns: (name, type) of every column in the files, such as `int64` or `list:int32`.
+        columns: (name, type) of every column in the files; types are such as `int64` or `list:int32`.
         further: for a long stream, the files after the first.
-        sha256: SHA-256 of the columns' content (`stream_file`), in hex.
+        sha256: SHA-256 of the columns' content (see `stream_file`), in hex.
         heartbeats: event times of heartbeats.
         file_sha256: SHA-256 of the bytes of the first file, in hex.
-        stamp: the state of the files when their content was last verified (`integrity`); None if not verified.
+        stamp: the state of the files when their content was last verified (see `integrity`); None if not verified.
         whole: for a truncated stream, the complete stream that its files hold; None for a complete stream.
     """
 
@@ -88,7 +88,7 @@ class Dataset:
 
     Attributes:
         id: SHA-256 of the content, in hex. Equal content has equal ids on every machine.
-        workload: the workload that reads the dataset, or an input that several workloads share
+        workload: name of the workload that reads the dataset, or of an input that several workloads share
             (`Workload.input_name`).
         alphabet: kinds and number of keys.
         streams: in the order that breaks ties in time.
@@ -97,8 +97,8 @@ class Dataset:
         source: the origin of the data, for people.
         licence: licence text of the data.
         dictionaries: the texts of an import's ids. Runs do not use them.
-        until_ts: the time of truncation (`time_cutoff`): only earlier events belong to the dataset. `id` and the files
-            are those of the complete dataset. In a flushed dataset the time is after all events. None: not truncated.
+        until_ts: only events before this time belong to the dataset (see `time_cutoff`); None for all events. `id` and
+            the files are those of the complete dataset. In a flushed dataset, `until_ts` is after all events.
     """
 
     id: str
@@ -122,10 +122,10 @@ class Dataset:
         return replace(self, streams=streams, until_ts=None)
 
     def flushed(self, program: object) -> "Dataset":
-        """Return the dataset with the end of input that the program requires (`flush_end`).
+        """Return the dataset with the `until_ts` that the program requires to close its windows (`flush_end`).
 
-        A truncated dataset stays as it is, because its input continues after the cut and no window is flushed. With
-        arrival times there is no cut.
+        A truncated dataset stays as it is: its input continues after the cut, so no window is flushed. For a program
+        with arrival times, the end is later than any arrival.
         """
         if arrival_tick_ns(program) is not None:
             return replace(self, until_ts=END_OF_ARRIVALS)

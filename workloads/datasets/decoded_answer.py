@@ -69,6 +69,7 @@ def _fraction_digits(times: Sequence[int], unit: str) -> int:
 
 
 def _moment(time: int, *, unit: str, zone: ZoneInfo, digits: int) -> object:
+    """Return a time as text with `digits` decimals of a second; the number itself outside the years 1 to 9999."""
     per_second = PER_SECOND[unit]
     seconds, remainder = divmod(time, per_second)
     try:

@@ -12,12 +12,12 @@ from streamlab.workloads.datasets import pa, pq
 
 
 class Numbering:
-    """Numbers the texts `first`, then other texts in order of appearance. Holds all distinct texts in memory.
+    """Numbers texts from 0: those in `first`, then others in order of appearance. Holds all distinct texts in memory.
 
     Args:
         first: the texts with the lowest numbers.
-        separator: ends the part of a text that identifies it. The dictionary has the complete text that appeared first.
-            If empty, the complete text identifies itself.
+        separator: texts that are equal before it get the same number, and the dictionary has the first of them. If
+            empty, complete texts are compared.
     """
 
     def __init__(self, first: Iterable[str] = (), separator: str = "") -> None:
@@ -33,7 +33,7 @@ class Numbering:
         return iter(self._complete_texts or self._number_of)
 
     def add(self, texts: "pa.Array") -> npt.NDArray[np.int32]:
-        """Return the numbers of distinct texts."""
+        """Return the number of each text, after numbering new ones; -1 for null."""
         number_of, members = self._number_of, texts.to_pylist()
         if self._separator:
             return np.array([self._number_before_separator(text) for text in members], np.int32)
@@ -43,6 +43,7 @@ class Numbering:
         return np.array(ids, dtype=np.int32)
 
     def _number_before_separator(self, text: str) -> int:
+        """Return the number of the part before the separator; number and store new ones."""
         identifier = text.partition(self._separator)[0]
         number = self._number_of.setdefault(identifier, len(self._number_of))
         if number == len(self._complete_texts):

@@ -24,7 +24,7 @@ AWAKE = Parameter(
 
 
 def era_of(params: Params) -> int:
-    """Return the length of an era in ticks; 0 means a single era, as always with two streams."""
+    """Return the length of an era in ticks; 0 means a single era. Two streams always have a single era."""
     return int(params["drift"]) if int(params["streams"]) > 2 else 0
 
 
@@ -37,9 +37,8 @@ def _eras(streams: int, stream: int) -> IntArray:
 def awake_ticks(begin: int, end: int, streams: int, stream: int, era: int) -> IntArray:
     """Return the event times of rows [begin, end) of one of at least 3 streams, awake in some eras only.
 
-    In each era two of the streams have an event each tick and the others none; all pairs take
-    turns. So all streams have equally many events. However three or more streams are placed on two
-    workers, one worker is idle in some eras.
+    In each era two of the streams have an event each tick and the others none; all pairs take turns. So all streams
+    have equally many events. No placement of three or more streams keeps two workers busy in all eras.
     """
     row = np.arange(begin, end, dtype=np.int64)
     awake = _eras(streams, stream)
@@ -56,7 +55,7 @@ def awake_span(rows: int, streams: int, era: int) -> int:
 
 
 def shift_keys(key: IntArray, begin: int, keys: int, era: int) -> IntArray:
-    """Return the keys of rows from `begin` on, each shifted by one key per era of `era` rows.
+    """Return the keys of rows from `begin` on, each shifted by the number of its era; an era has `era` rows.
 
     So the hottest key moves to the next key in each era.
     """

@@ -18,7 +18,7 @@ from streamlab.workloads.datasets.spark_session import DEFAULT_MASTER, spark
 
 Batches = Iterator["pa.RecordBatch"]
 Task = Callable[[int], Any]
-"""A step's work on one index. The result must fit JSON. The task may be called twice for an index."""
+"""The work of a step for one index. Its result must be convertible to JSON. It may run twice for an index."""
 
 AUTO, PROCESS, SPARK = "auto", "process", "spark"
 EXECUTOR_NAMES = (AUTO, PROCESS, SPARK)
@@ -31,7 +31,7 @@ _QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+U
 
 @contextmanager
 def open_executor(step: str, executor_name: str, *, master: str) -> Iterator["Executor"]:
-    """Yield an executor for the steps.
+    """Yield an executor that runs tasks in this process or on Spark.
 
     Args:
         step: the work in words, for errors.

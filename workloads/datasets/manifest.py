@@ -75,6 +75,7 @@ class WrittenStream:
 
 
 _SHARED_FIELDS = sorted(set(WrittenStream.__slots__) & set(DatasetStream.__slots__) - {"further"})
+"""The fields that `DatasetStream` takes over from the record unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

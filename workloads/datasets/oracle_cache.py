@@ -4,7 +4,7 @@
 
 The hash covers the dataset's content, the query parameters, and the oracle's code with everything that it calls and
 reads (`streamlab.workloads.model.code.fingerprint`). For a workload without an oracle it covers the program and the
-sources of the models. Content is verified before it is read, so an answer belongs to the content in its name.
+sources of the models. Content is verified before it is read, so an answer belongs to the content hashed in its name.
 
 The file's metadata has the full hash and the columns' SHA-256. A file that does not match them is replaced. If the
 folder cannot be written, answers are computed each time.
@@ -34,16 +34,16 @@ from streamlab.workloads.model.workload import INVARIANTS, ORACLE
 _CHECKSUM = b"sha256"
 _MADE_FROM = b"made from"
 _AT_END = b"outputs at end"
-"""Keys of the metadata: the columns' SHA-256, the full hash, and `outputs_at_end`."""
+"""Keys of the metadata: the columns' SHA-256, the full hash, and the number of records that a flush adds at the end."""
 _FOLDER = "expected"
 
 
 def expected(workload: Workload, dataset: Dataset) -> Columns:
     """Return the oracle's answer for a dataset, as columns of the program's output dtype.
 
-    For a truncated dataset this is the answer for the complete dataset, truncated at the same time (`time_cutoff`). For
-    a workload checked by invariants it is the totals of the truncated dataset. Reads the input only if no answer is
-    cached.
+    For a truncated dataset, this is the answer for the complete dataset, truncated at the same time (see
+    `time_cutoff`). But for a workload checked by invariants, it is the totals of the truncated dataset. Reads the input
+    only if no answer is cached.
     """
     if dataset.until_ts is not None and workload.checked_by != INVARIANTS:
         complete = expected(workload, dataset.complete())
@@ -63,7 +63,7 @@ def expected(workload: Workload, dataset: Dataset) -> Columns:
 
 
 def stored_outputs_at_end(workload: Workload, dataset: Dataset) -> int | None:
-    """Return the stored `outputs_at_end` of the oracle's answer.
+    """Return the stored number of records that a flush adds at the end of the oracle's answer (`outputs_at_end`).
 
     None if the dataset is truncated, the answer is not stored, or the count is not stored with it.
     """
@@ -100,8 +100,8 @@ def is_intact(path: Path) -> bool:
 def expected_rows(workload: Workload, dataset: Dataset) -> int | None:
     """Return the number of records in the cached answer, without computing an answer.
 
-    None if the answer is missing or unreadable, or if invariants check the workload. Reads the number of rows, and for
-    a truncated dataset the times.
+    None if the answer is missing or unreadable, or if invariants check the workload. Reads only the number of rows, or
+    for a truncated dataset the times.
     """
     if not dataset.streams or workload.checked_by == INVARIANTS:
         return None
@@ -157,7 +157,7 @@ def _checksum(answer: Columns) -> bytes:
 
 
 def _read(path: Path, workload: Workload, answer_hash: str) -> Columns | None:
-    """Return the cached answer; None if it is missing, damaged or the answer to another question."""
+    """Return the cached answer; None if it is missing or damaged, or if its hash or types differ."""
     content = _table(path)
     output = workload.program.output
     if content is None or set(content[1]) != set(output.names or ()):

@@ -66,7 +66,7 @@ def _mix_one(value: int) -> int:
 def below(bits: Bits, limit: int) -> npt.NDArray[np.int64]:
     """Map random bits to integers in [0, limit), `limit` at most 2^32.
 
-    Multiply and shift; the probabilities of two values differ by at most limit / 2^32, relatively.
+    The relative difference between the probabilities of two integers is at most limit / 2^32.
     """
     if not 1 <= limit <= 2**32:
         raise ValueError(f"limit must be within 1 and 2^32, got {limit}")
@@ -89,7 +89,7 @@ def zipf(bits: Bits, keys: int, exponent: float) -> npt.NDArray[np.int64]:
 
 @lru_cache(maxsize=8)
 def zipf_thresholds(keys: int, exponent: float) -> Bits:
-    """Return the upper bounds of all keys but the last, in units of 2^-63.
+    """Return the cumulative probability up to each key but the last, in units of 2^-63.
 
     Powers use decimal arithmetic. Floating-point `pow` may differ in the last bit between machines, and
     then their data would differ.
@@ -102,7 +102,7 @@ def zipf_thresholds(keys: int, exponent: float) -> Bits:
 
 
 def thresholds(weights: Sequence[int]) -> Bits:
-    """Return the upper bounds of all choices but the last, in units of 2^-63; read-only."""
+    """Return the cumulative probability up to each choice but the last, in units of 2^-63; read-only."""
     total = sum(weights)
     bounds = [(upto << _RESOLUTION_BITS) // total for upto in accumulate(weights[:-1])]
     table = np.array(bounds, dtype=np.uint64)

@@ -1,10 +1,10 @@
 """Computes event times of streams whose rate changes by a script.
 
-More tuples fall into a window of event time only if event times are closer together. Offering steady event times faster
-would shorten the window by the same factor. So an experiment on changing work (STRETCH, 8.4 and 8.5) has its rates in
-the input, and offers the input as recorded (`arrival = "replay"`).
+More tuples fall into a window of event time only if event times are closer together. Offering tuples with steady event
+times faster would shorten the window's real time by the same factor. So an experiment on changing work (STRETCH, 8.4
+and 8.5) has its rates in the input, and offers the input as recorded (`arrival = "replay"`).
 
-A script states by what factors, in thousandths, the stream's base rate is multiplied, and when each factor begins:
+A script states the factors, in thousandths, that multiply the stream's base rate, and when each factor begins:
 
     steady                                  factor 1 always
     step(AT_MS, PERMILLE)                   a factor from AT_MS on
@@ -56,14 +56,14 @@ class RateScript:
     values: tuple[int, ...]
 
     def times_ms(self, tuples: IntArray, rate_eps: int, seed: int) -> IntArray:
-        """Return the event times of the tuples with these numbers.
+        """Return the event times of tuples, given their numbers.
 
-        Tuple g of a steady stream is at floor(1000 g / rate_eps); the same holds within each phase of other streams.
+        Tuple g of a steady stream is at floor(1000 g / rate_eps). Other streams are steady within each phase.
 
         Args:
             tuples: int64[n], ascending numbers in the logical stream, from 0.
             rate_eps: the stream's base rate, at least 1.
-            seed: of the phases; streams with the same seed change together.
+            seed: determines the phases; streams with the same seed change together.
 
         Returns:
             int64[n], ms of event time, non-decreasing.
@@ -102,6 +102,7 @@ class RateScript:
         return np.array(starts), np.array(factors), units_before.astype(np.int64)
 
     def _draw(self, units: int, seed: int, until_ms: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the random timeline of a script of PHASES; see `_timeline`."""
         least_ms, most_ms, low, high = self.values
         lengths = factors = np.empty(0, dtype=np.int64)
         while True:

@@ -1,8 +1,8 @@
 """Stores rows on disk as sorted runs, and reads them in order of time with bounded memory.
 
-A run is an Arrow file of one batch. Its rows were read one after another and are sorted by time. Sampled times of all
-runs cut time into ranges. A range takes consecutive rows from each run and sorts them in memory, so tasks can read
-ranges in parallel. Runs are memory-mapped.
+A run is an Arrow file of one batch: consecutive rows of the input, sorted by time. Times sampled from all runs divide
+time into ranges. The rows of a range are consecutive in each run and are sorted in memory, so tasks can read ranges in
+parallel. Runs are memory-mapped.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from streamlab.workloads.model import Block, ListColumn
 RANGE_ROWS = 1 << 18
 """Rows of a range: 6 MB if a row has 24 bytes."""
 SAMPLE_ROWS = 1 << 10
-"""Distance of the sampled times in a run. A range may have up to this many additional rows per run."""
+"""Rows from one sampled time of a run to the next. A range may have up to this many additional rows per run."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,8 +32,9 @@ class Run:
         path: the file.
         rows: number of rows.
         sample: times of each `SAMPLE_ROWS`th row and of the last row, ascending.
-        number_files: by column of texts' indices: a file with the number of each text, which replaces the index.
-        row_offsets: by column of row numbers: the number to add.
+        number_files: for each column with indices of texts: a file with the number of each text, which replaces the
+            index.
+        row_offsets: for each column with row numbers: the number to add.
     """
 
     path: Path
@@ -55,8 +56,8 @@ class OpenRun:
 
     Attributes:
         columns: the stored columns.
-        numbers: by column of texts' indices: the number of each text.
-        row_offsets: by column of row numbers: the number to add.
+        numbers: for each column with indices of texts: the number of each text.
+        row_offsets: for each column with row numbers: the number to add.
     """
 
     columns: Mapping[str, Column]
@@ -64,7 +65,7 @@ class OpenRun:
     row_offsets: Mapping[str, int]
 
     def rows(self, begin: int, end: int) -> dict[str, Column]:
-        """Return consecutive rows with replaced indices and row numbers."""
+        """Return rows [begin, end), with texts' numbers in place of their indices, and with shifted row numbers."""
         block: dict[str, Column] = {
             name: column[begin:end] for name, column in self.columns.items()
         }
@@ -115,7 +116,7 @@ class SortedRuns:
 
     Args:
         runs: runs with equal columns.
-        ts: the time of all rows; None for the times in the runs.
+        ts: a single time for all rows; None for the times in the runs.
 
     Attributes:
         count: number of rows.
@@ -154,7 +155,10 @@ class SortedRuns:
                 row += rows
 
     def _range(self, opened: dict[int, OpenRun], low: int, high: int) -> Iterator[Block]:
-        """Yield the rows from time `low` to before `high`, in several blocks if all have the same time."""
+        """Yield the rows from time `low` to before `high`, in several blocks if all have the same time.
+
+        Open runs stay in `opened`, by index, until a range contains their last row.
+        """
         pieces = []
         for index in np.flatnonzero((self._first < high) & (self._last >= low)).tolist():
             if index not in opened:
@@ -178,6 +182,7 @@ class SortedRuns:
             yield block
 
     def _set_times(self, block: dict[str, Column]) -> Block:
+        """Set the times of a block, in place, if all rows have a single time; return the block."""
         if self._ts is not None:
             block["ts"] = np.full(len(block["ts"]), self._ts, np.int64)
         return block

@@ -131,7 +131,7 @@ def spark_refusal() -> str | None:
 
 
 def _logged_error(log: IO[bytes]) -> str:
-    """Return the first line of a log that reports an error; empty if there is none."""
+    """Return the first line in a log that reports an error; empty if no line does."""
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()
     return next((line for line in lines if "Exception" in line or "Error" in line), "")
@@ -199,7 +199,7 @@ def spark(
 ) -> "Iterator[pyspark.sql.SparkSession]":
     """Yield the running session, or a new one that is stopped at the end.
 
-    A Ctrl-C at any time raises KeyboardInterrupt after a new session has been stopped.
+    A Ctrl-C at any time raises KeyboardInterrupt, but a new session is stopped first.
 
     Raises:
         DatasetError: Spark cannot start here or does not start, or a job fails in the block.
@@ -218,7 +218,7 @@ def spark(
                 raise DatasetError(f"Spark failed in {app!r}: {_reason(str(error))}") from None
             finally:
                 if running is None:
-                    # Stopping fails if Java has already ended. Then it is not needed.
+                    # If Java has already ended, stopping fails, but is not needed either.
                     with delay_interrupts(), suppress(py4j.Py4JError):
                         stop_spark(session)
         except Exception as error:
@@ -228,7 +228,7 @@ def spark(
 
 
 def _reason(message: str) -> str:
-    """Return the line of a Spark error with the reason: the last error of a Python traceback, or the first line."""
+    """Return the line of a Spark error that states the reason: the last error of a Python traceback, or line 1."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     has_traceback = any(line.startswith("Traceback") for line in lines)
     errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b: ?", line)]

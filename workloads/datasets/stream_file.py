@@ -2,8 +2,8 @@
 
 A stream has a file for each `ROWS_PER_FILE` rows: `value-0.parquet`, `value-0.1.parquet` and so on. So tasks can write
 the parts of a long stream in parallel. Files are plain Parquet with Snappy compression in row groups of about a million
-rows, which every engine reads fast. Integers are packed differences, which take less space and time. Each page has a
-CRC-32, so any reader can detect damage.
+rows, which every engine reads fast. Integers are stored as packed differences, which take less space and time. Each
+page has a CRC-32, so any reader can detect damage.
 
 The bytes depend on the library's version. So the content hash of a file covers the columns: the name, type and
 little-endian values of each. For a column of lists it covers the ends of all lists, counted from the first value, and
@@ -44,7 +44,7 @@ def write_stream(
     alphabet: Alphabet,
     rows_per_file: int = ROWS_PER_FILE,
 ) -> WrittenStream:
-    """Write all blocks of a stream, as `write_file` does.
+    """Write a stream to as many files as its blocks need; see `write_file` for the arguments.
 
     Raises:
         DatasetError: as `write_file`.
@@ -65,7 +65,7 @@ def write_stream(
 
 
 def _cut_at_files(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block]:
-    """Yield the rows of blocks in blocks that do not extend beyond the end of a file."""
+    """Yield `blocks`, cut so that none extends beyond the end of a file."""
     rows_before = 0
     for block in blocks:
         begin, rows = 0, len(block["ts"])
@@ -76,7 +76,7 @@ def _cut_at_files(blocks: Iterable[Block], rows_per_file: int) -> Iterator[Block
 
 
 def _take(rows: int, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Yield blocks until they have `rows` rows."""
+    """Yield the next blocks until they have `rows` rows together."""
     while rows > 0 and (block := next(blocks, None)) is not None:
         rows -= len(block["ts"])
         yield block
@@ -123,7 +123,7 @@ def write_parts(
 
 
 def file_parts(rows: Iterable[int], rows_per_file: int) -> tuple[FilePart, ...]:
-    """Return the files of streams, given their numbers of rows."""
+    """Return the files of streams, given the number of rows of each stream."""
     return tuple(
         FilePart(stream=index, number=number, begin=begin, end=min(begin + rows_per_file, count))
         for index, count in enumerate(rows)
@@ -137,7 +137,7 @@ def write_part(
     folder: Path,
     index: int,
 ) -> dict[str, object]:
-    """Write a file unless a killed process has written it, and return the fields of its record."""
+    """Write the file `parts[index]` unless a killed process has written it; return the fields of its record."""
     record = folder / f"{index}.written"
     if record.is_file():
         return msgspec.json.decode(record.read_bytes(), type=dict[str, object])
@@ -161,8 +161,8 @@ def write_file(
 ) -> WrittenStream:
     """Write blocks of columns to a file of a stream, then read them back for the record.
 
-    A column of a `ListType` consists of `ListColumn`s, any other column of arrays. Memory is bounded by one row group
-    and one block. A file next to it, with the ending `.done`, has the number of finished rows.
+    In a block, a column of a `ListType` is a `ListColumn`, any other column an array. Memory is bounded by one row
+    group and one block. A second file with the ending `.done` has the number of rows written so far.
 
     Args:
         folder: the folder of all files of the dataset.
@@ -313,7 +313,7 @@ class _Digest:
 def _describe_file(
     path: Path, name: str, kinds: tuple[int, ...], dtypes: Mapping[str, ColumnType]
 ) -> WrittenStream:
-    """Read a file of a stream, and return its record with the hash of its content."""
+    """Read a stream file, and return its record, which has the hash of the file's content."""
     hashes = {column: _Digest(column, dtype) for column, dtype in dtypes.items()}
     rows, ts_min, ts_max = 0, 0, 0
     for group in read_groups(path):

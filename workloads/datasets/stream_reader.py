@@ -53,6 +53,7 @@ def load_column(stream: DatasetStream, name: str) -> IntArray:
 
 
 def _read(stream: DatasetStream, names: list[str]) -> dict[str, Column]:
+    """Return the columns `names` of a stream, after verifying its files."""
     check_stream(stream)
     types = dict(stream.columns)
     columns = {name: _allocate(stream, name, column_type(types[name])) for name in names}
@@ -94,7 +95,7 @@ def _allocate(stream: DatasetStream, name: str, dtype: ColumnType) -> Column:
 
 
 def _copy_rows(column: Column, row: int, end: int, part: Column) -> int:
-    """Copy rows to row `row` of a column (list elements to index `end`); return the number of elements copied."""
+    """Copy `part` into a column at row `row` (list elements at index `end`); return the number of elements copied."""
     if not isinstance(column, ListColumn):
         assert not isinstance(part, ListColumn)
         column[row : row + len(part)] = part

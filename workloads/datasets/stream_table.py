@@ -30,8 +30,8 @@ class StreamTable:
         dtypes: columns to write, by name.
         blocks: yields the stream's blocks, given blocks of all rows in order of time (rows of equal time: in order of
             the files). Its blocks have the columns of `dtypes`, and may have others.
-        each_row: whether each row becomes exactly one event, independent of earlier rows. Then several tasks can write
-            the stream's files.
+        each_row: whether each row becomes exactly one event, independent of earlier rows. If so, several tasks can
+            write the stream's files.
     """
 
     name: str
@@ -48,7 +48,7 @@ def write_streams(
     folder: Path,
     alphabet: Alphabet,
 ) -> tuple[WrittenStream, ...]:
-    """Write streams from all rows, with a task for each file of streams with `each_row`, or for each other stream."""
+    """Write streams from all rows. A stream with `each_row` has a task for each file, any other stream one task."""
     events = (rows.count if table.each_row else 0 for table in tables)
     write = partial(_write, tables, rows, folder, alphabet, ROWS_PER_FILE)
     return write_parts(executor, events, ROWS_PER_FILE, write, folder)

@@ -31,7 +31,7 @@ def event_times(dataset: Dataset) -> tuple[IntArray, ...]:
 
 
 def truncate(dataset: Dataset, times: Sequence[IntArray], until_ts: int) -> Dataset:
-    """Return a complete dataset without the events at or after an event time; `times` from `event_times`."""
+    """Return a complete dataset without the events at or after `until_ts`; `times` are its `event_times`."""
     streams = []
     for stream, ts in zip(dataset.streams, times, strict=True):
         rows = int(np.searchsorted(ts, until_ts, side="left"))

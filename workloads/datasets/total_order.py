@@ -34,8 +34,8 @@ def total_order(
 ) -> Sequence:
     """Return all events of an input in total order, with the requested payload columns.
 
-    A stable sort by timestamp of the concatenated streams: ties keep the order of streams, then of
-    positions. Needs memory for about two copies of the input.
+    Sorts the concatenated streams by timestamp; ties keep the order of streams, then of positions. Needs memory for
+    about two copies of the input.
 
     Raises:
         ModelError: a column requested as single values holds lists.

@@ -138,6 +138,7 @@ def dataset_of_source(
 
 
 def _table(source: InputFunction, program: Program, arguments: Mapping[str, object]) -> Table:
+    """Call the user's function, and return its result as a table."""
     required = required_columns(program)
     meaning: Meaning = {
         "key": "key" if required.keyed else None,

@@ -1,4 +1,4 @@
-"""Finds pairs of tuples of two sequences that are close in time, in bounded memory; for oracles."""
+"""Finds, for oracles, all pairs of a left and a right tuple that are close in time. Memory is bounded."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -15,7 +15,7 @@ BLOCK_PAIRS = 1 << 21
 
 
 class Chunk(NamedTuple):
-    """Left rows [left_begin, left_end), whose partners in time are right rows [right_begin, right_end)."""
+    """Left rows [left_begin, left_end), and the right rows [right_begin, right_end) that may be close in time."""
 
     left_begin: int
     left_end: int

@@ -84,8 +84,8 @@ def percentile(
     """Return a percentile of a column or an expression, from a histogram in the state.
 
     The result is the value of rank ceil(percent / 100 * rows) with a relative error of at most `error`.
-    For values from 0 to `low` the error is at most `low / 2`. Values below 0 and above `high` count as -inf and
-    inf. The state has about log2(high / low) / (2 * error) counters.
+    For values from 0 to `low` the error is at most `low / 2`. Values below 0 count as -inf, and values above `high`
+    as inf. The state has about log2(high / low) / (2 * error) counters.
     """
     where = f"percentile({of!r}, {percent!r})"
     numbers = {"percent": percent, "error": error, "low": low, "high": high}
@@ -120,7 +120,7 @@ def beyond_most(aggregate: Aggregate) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bins:
-    """The bins of a histogram: `steps` for each of `octaves` powers of two from 2**lowest."""
+    """The bins of a histogram: `steps` bins for each of `octaves` octaves, of which the first begins at 2**lowest."""
 
     steps: int
     lowest: int
@@ -204,11 +204,11 @@ def code_of_aggregates(
 
 
 class _Writer:
-    """Writes the code of one aggregate."""
+    """Adds the code of one aggregate to an `AggregateCode`."""
 
     def __init__(self, code: AggregateCode, name: str, aggregate: Aggregate, where: str) -> None:
         self._code, self._name, self._aggregate, self._where = code, name, aggregate, where
-        self._field = f"{name}_{aggregate.function.value}_"  # messages name it
+        self._field = f"{name}_{aggregate.function.value}_"  # users see this name in messages
 
     def add_result(self, value: str, dtype: np.dtype[Any]) -> None:
         """Add the expression of the result, and its output column."""

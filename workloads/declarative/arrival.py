@@ -23,7 +23,7 @@ def check_time(
 ) -> None:
     """Check the time of windows. Windows of arrival time must have totals that can be checked.
 
-    `is_sliced`: whether the window size is a multiple of the advance. All rows are then in equally many windows.
+    `is_sliced`: whether the window size is a multiple of the advance. If so, each row is in the same number of windows.
 
     Raises:
         ModelError: the time is unknown, or windows of arrival time have no such totals.

@@ -1,7 +1,7 @@
-"""Defines the fields, besides numbers, of a user's window class: `BoundedSet` and `LargestValues`.
+"""Defines the fields other than numbers that a user's window class can have: `BoundedSet` and `LargestValues`.
 
-Both are public names of `streamlab`. The state of a window has arrays for them
-(`state_functions`). Their uses in `add` and `result` become calls of functions on these arrays.
+Both are public names of `streamlab`. The state of a window has an array for each such field (see `state_functions`).
+Uses of the field in `add` and `result` become calls of functions on its array.
 """
 
 import ast
@@ -27,7 +27,7 @@ from streamlab.workloads.declarative.user_functions import UserFunction, compile
 from streamlab.workloads.model.errors import ModelError
 
 LARGEST_BOUND = 1 << 16
-"""The largest `most` of a field, whose array then has up to about 2 MiB per window."""
+"""The largest `most` of a field. Its array then takes up to about 2 MiB per window."""
 _FUNCTIONS = {
     "set_insert_": insert,
     "set_contains_": contains,
@@ -104,6 +104,7 @@ BoundedField = BoundedSet | LargestValues[Any]
 
 
 def _outside(field: object) -> ModelError:
+    """Return the error for using a field in code that is not compiled."""
     return ModelError(
         f"a {type(field).__name__} has values in a run only: use it in add(self, row) and result(self) of a "
         "class of lab.window, lab.session or lab.count_window"
@@ -133,6 +134,8 @@ def use_arrays(
 
 
 class _ArrayUses(ast.NodeTransformer):
+    """Replaces the uses of bounded fields by calls of `_FUNCTIONS`."""
+
     def __init__(
         self, user: UserFunction, fields: Mapping[str, BoundedField], types: TypeReader
     ) -> None:
@@ -159,6 +162,7 @@ class _ArrayUses(ast.NodeTransformer):
         return node
 
     def _add(self, node: ast.Expr, name: str, array: ast.expr, value: ast.expr) -> ast.stmt:
+        """Return the statement that inserts a value, and that raises an error if a set has too many values."""
         field = self._fields[name]
         dtype = self._types.read(value)
         text = ast.unparse(value)

@@ -38,11 +38,11 @@ _STARTED = "started_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassForm:
-    """Holds the declaration of a class.
+    """The parts of a class that declares a window.
 
     Attributes:
         state: fields of the state, in the form that `numpy.dtype` takes.
-        add: `add(s, t)`.
+        add: `add(s, t)`, which adds the row `t` to the state `s`.
         result: the function `result(self)` of the user.
         where: the filter of the user, as a function of a row; None means all rows.
         reads: columns of the row.
@@ -69,7 +69,7 @@ class ClassForm:
         return make_emitting(self.result, prefix, {"key": value}, parameters)
 
     def _check_key(self, columns: int) -> None:
-        """Check that `result` reads one column at a time of a key with several columns."""
+        """Check that `result` reads a key of several columns one column at a time, as `self.key[0]`."""
         me = self.result.parameters[0]
         nodes = [*ast.walk(self.result.tree)]
         places = {id(node.value): node.slice for node in nodes if isinstance(node, ast.Subscript)}
@@ -167,6 +167,7 @@ def row_columns(user: UserFunction, row: str, columns: InputColumns) -> list[Col
 
 
 def _refuse_text_comparison(user: UserFunction, row: str, name: str) -> None:
+    """Raise a `ModelError` if a function compares a column of texts with a text in quotes."""
     for node in ast.walk(user.tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -189,6 +190,7 @@ def types_of_row(columns: Iterable[Column]) -> dict[str, np.dtype[Any]]:
 def _read_state(
     cls: type, bounded: Mapping[str, BoundedField], where: str
 ) -> dict[str, np.dtype[Any]]:
+    """Return the type of each field of the state; raises `ModelError` for invalid fields."""
     try:
         hints = typing.get_type_hints(cls)
     except NameError as error:
@@ -218,6 +220,7 @@ def _read_state(
 def _check_state_use(
     user: UserFunction, state: dict[str, np.dtype[Any]], further_names: tuple[str, ...]
 ) -> None:
+    """Check that a method uses its parameter `self` only for fields of the state and for `further_names`."""
     me = user.parameters[0]
     other = user.other_use(me)
     if other is not None:
@@ -231,6 +234,7 @@ def _check_state_use(
 
 
 def _read_where(members: Mapping[str, object]) -> UserFunction | None:
+    """Return the method `where`, which may have a parameter `self` but must not use it; None without this method."""
     method = members.get("where")
     if method is None:
         return None
@@ -246,6 +250,7 @@ def _read_where(members: Mapping[str, object]) -> UserFunction | None:
 
 
 def _row_filter(user: UserFunction) -> Callable[..., Any]:
+    """Return the method `where` as a function of the row only."""
     if len(user.parameters) == 1:
         return user.function
     return define("where", "t", ["return user_where(0, t)"], {"user_where": user.function})

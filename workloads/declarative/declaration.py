@@ -55,8 +55,8 @@ class Aggregate:
         most: for `distinct`: the largest number of different values in a window.
         percent: for `percentile`: above 0, at most 100.
         error: for `percentile`: the largest relative error.
-        low, high: for `percentile`: the range of values. From 0 to `low` the error is at most `low / 2`;
-            values below 0 and above `high` count as -inf and inf.
+        low, high: for `percentile`: the range of values. From 0 to `low` the error is at most `low / 2`. Values below 0
+            count as -inf, and values above `high` as inf.
     """
 
     function: Function
@@ -118,7 +118,7 @@ class WindowStep:
     time: str = EVENT
 
     def count_late(self, ts: npt.NDArray[np.int64], late_by: npt.NDArray[np.int64]) -> int:
-        """Return the number of rows that came too late for all of their windows, by their columns."""
+        """Return how many rows came too late for all of their windows, given the times and lateness of the rows."""
         if self.closes_after is None:
             return 0
         last_end = ts - ts % self.advance + self.size
@@ -169,7 +169,7 @@ class SelectStep:
     """Rows with other columns: expressions by output column.
 
     Attributes:
-        too_late_for: windows, if only rows that are too late for all of them leave; None if all rows leave.
+        too_late_for: windows. Only rows that are too late for all of them are output. None: all rows are output.
     """
 
     columns: Mapping[str, str]
@@ -187,7 +187,7 @@ class JoinStep:
         values: expressions over `left.COLUMN` and `right.COLUMN`, by output column after `ts` and the keys.
         before, after: a partner's time is in [t - before, t + after], where t is the left row's time. `after` is 0 for
             ASOF. If `before` is None, a partner may have any time up to t + after.
-        every: for OUTER: the time between two moments at which rows leave.
+        every: for OUTER: rows without a partner are output at multiples of this time.
     """
 
     how: str
@@ -252,7 +252,7 @@ class Declaration:
 
     Attributes:
         step: the computation.
-        keys: the columns of the input whose values are computed separately; empty if all rows are computed together.
+        keys: the columns of the input that group its rows; empty if all rows are one group.
         where: an expression that rows must satisfy; None if all rows count, or a function of the user decides.
         reads: the columns of the input that the step reads, without `ts`.
         output: the columns of its output; the first is `ts`.
@@ -279,7 +279,7 @@ class Declaration:
 
     @property
     def on_rows(self) -> bool:
-        """Whether the step is on rows and outputs have their times; false for joins and windows of time."""
+        """Whether an output of the step has the time of a row; False for joins and windows of time."""
         in_time = isinstance(self.step, WindowStep) and self.step.kind != COUNT
         return not in_time and not isinstance(self.step, TopStep | JoinStep)
 

@@ -27,6 +27,7 @@ def _is_session(part: Declaration) -> bool:
 
 
 def _windows(part: Declaration) -> str:
+    """Return what a declaration makes, for messages."""
     if isinstance(part.step, JoinStep):
         return "a join"
     return "sessions" if _is_session(part) else "windows of time"
@@ -102,7 +103,7 @@ class DeclaredStep:
         return self._workload(Pipeline(name=self.name, record=ROW, event=event, stages=stages))
 
     def _check_sessions(self, part: Declaration) -> None:
-        """Check that no session reads or is read by windows of time, because outputs of sessions leave early."""
+        """Check that sessions do not read windows of time or vice versa, because outputs of sessions leave early."""
         declaration = self.declaration
         if (
             not declaration.on_rows

@@ -112,12 +112,13 @@ class _Paths(ast.NodeTransformer):
 
 
 def _names(tree: ast.expr) -> Iterator[str]:
+    """Yield the distinct names in an expression, in order of appearance."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     yield from dict.fromkeys(n.id for n in sorted(names, key=lambda node: node.col_offset))
 
 
 _FINITE, _INFINITE, _NAN = range(3)
-"""Classes of values that an expression can have; each class includes the previous class."""
+"""Classes of the values that an expression can have. Each class includes the values of the class before."""
 
 
 def may_be_nan(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str, ...]") -> bool:
@@ -126,6 +127,7 @@ def may_be_nan(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str,
 
 
 def _largest_class(node: ast.expr, doubtful: "frozenset[str] | set[str] | tuple[str, ...]") -> int:
+    """Return the class of an expression's possible values: `_FINITE`, `_INFINITE` or `_NAN`."""
     if isinstance(node, ast.Name):
         return _NAN if node.id in doubtful else _FINITE
     if isinstance(node, ast.Constant):
@@ -169,6 +171,7 @@ def _call(function: str, *arguments: ast.expr) -> ast.expr:
 
 
 def _as_float(part: _Part) -> ast.expr:
+    """Return the code of a part, converted to a float."""
     if part.dtype == FLOAT:
         return part.code
     value = constant_of(part.tree)
@@ -182,6 +185,7 @@ class _Reader:
         self._read, self._columns, self._place = read, columns, place
 
     def read(self, node: ast.expr) -> _Part:
+        """Return the checked part for a node; raises `ModelError` if it is not in the language."""
         if isinstance(node, ast.Name):
             return self._column(node)
         if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
@@ -252,6 +256,7 @@ class _Reader:
         return part
 
     def _number(self, node: ast.expr) -> _Part:
+        """Return the part for a node as a number; a condition counts as a whole number."""
         part = self.read(node)
         return _Part(part.tree, part.code, INT) if part.dtype == BOOL else part
 
@@ -276,6 +281,7 @@ class _Reader:
         return self._boolean(ast.And(), [self._pair(*pair, node) for pair in pairs])
 
     def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr, complete: ast.Compare) -> _Part:
+        """Return the comparison of two sides, a part of the chain of comparisons `complete`."""
         if isinstance(op, ast.In | ast.NotIn):
             if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
                 raise ModelError(

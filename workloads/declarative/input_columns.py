@@ -42,9 +42,12 @@ SAMPLE_ROWS = 10_000
 _SMALL_EVENTS = 64
 """Number of events that a function makes for the types of its columns."""
 TEXT_ID = np.dtype(np.int32)
+"""The type of the numbers of texts."""
 _OTHER_USES = RESERVED | {"tag"}
+"""Names that a column cannot have."""
 FIELD_NAMES = "names of fields are names of Python, without keywords and without _ in front"
 _GUESSES = (np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.bool_))
+"""Types to try for a column of texts that may have bad cells."""
 
 
 _T = TypeVar("_T")
@@ -75,9 +78,13 @@ class InputColumns:
     unit: str
     types: Mapping[str, type]
     declaration: Declaration | None
+    # Groups of columns whose texts are numbered alike.
     _shared: list[tuple[str, ...]] = field(default_factory=list)
+    # The first rows, by column; None until they are read.
     _sample: "dict[str, pa.Array] | None" = field(default=None)
+    # The columns found so far, by name.
     _columns: dict[str, Column] = field(default_factory=dict)
+    # The texts in expressions, which come first in the dictionaries `_named`.
     _texts: list[str] = field(default_factory=list)
     _named: set[str] = field(default_factory=set)
 
@@ -106,7 +113,7 @@ class InputColumns:
         return Finder(columns=self, place=place)
 
     def number_of(self, column: Column, text: str) -> int:
-        """Return the number of a text of a column; the dictionary begins with the texts of expressions."""
+        """Return the number of a text in a column's dictionary, which begins with the texts in expressions."""
         assert column.dictionary is not None, "callers check that it holds texts"
         self._named.add(column.dictionary)
         if text not in self._texts:
@@ -124,7 +131,7 @@ class InputColumns:
         ]
 
     def not_missing(self, place: str) -> list[Column]:
-        """Return the columns whose missing values exclude a row of the table."""
+        """Return the columns of `Table.skip_missing`, which must have a value in each row that counts."""
         if not isinstance(self.source, Table) or self.declaration is not None:
             return []
         return [self.find(name, place) for name in self.source.skip_missing]
@@ -243,7 +250,7 @@ class InputColumns:
         dtype = type_of_cells(cells, f"{place}: column {name} of {self.label}")
         if dtype is not None or table is None or not table.max_bad or not is_text(cells.type):
             return dtype
-        # `numbers` would convert arrays, for which PyArrow imports pandas; trials must not.
+        # `parse_numbers` would convert arrays, for which PyArrow imports pandas; trials must not import it.
         texts = [text.strip() for text in cells.to_pylist() if text is not None]
         filled = [text for text in texts if text]
         for guess in _GUESSES if filled and not has_codes(cells) else ():
@@ -285,12 +292,14 @@ class Finder:
 
 
 def _column(name: str, dtype: np.dtype[Any] | None) -> Column:
+    """Return a column of a type; None stands for texts."""
     if dtype is None:
         return Column(name=name, dtype=TEXT_ID, dictionary=name)
     return Column(name=name, dtype=dtype)
 
 
 def _sample_of_table(table: Table) -> "dict[str, pa.Array]":
+    """Return the first rows of a table, by column."""
     with closing(table.source.parts(table.source.splits()[0])) as parts:  # type: ignore[type-var]
         part = next(parts, None)
         if part is None:
@@ -304,6 +313,7 @@ def _sample_of_table(table: Table) -> "dict[str, pa.Array]":
 
 
 def _sample_of_function(source: InputFunction, label: str) -> "dict[str, pa.Array]":
+    """Return some events of a function, as columns without `ts`."""
     parameters = {name: parameter.default for name, parameter in source.parameters.items()}
     try:
         sample = source.function(events=_SMALL_EVENTS, seed=1, **parameters)

@@ -1,4 +1,4 @@
-"""Packs the columns of a key into the one int64 that programs have as a key, and unpacks them.
+"""Packs the columns of a key into one int64, which is the key of a program, and unpacks them.
 
 The columns share the 64 bits evenly, but a column with a small type gets only the bits of that type. A value beyond
 its share ends the run with a message, so that different values have different keys. Keys are ordered like the values
@@ -18,10 +18,10 @@ _BITS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """The columns whose values have separate states.
+    """The columns of a key. Each combination of their values has its own state.
 
     Attributes:
-        columns: empty if all rows have one state.
+        columns: the columns; empty if all rows share one state.
     """
 
     columns: tuple[Column, ...]
@@ -32,7 +32,7 @@ class Key:
         return tuple(column.name for column in self.columns)
 
     def function(self) -> Callable[[Any], int]:
-        """Return f_SK: the columns of a row `t` as one number; 0 without columns."""
+        """Return the function (f_SK) that maps a row `t` to its key: its columns as one number; 0 without columns."""
         if len(self.columns) < 2:
             return define(
                 "key", "t", [f"return {self.row_expressions('t')[0] if self.columns else 0}"], {}
@@ -92,4 +92,5 @@ class Key:
 
 
 def _width(column: Column) -> int:
+    """Return the number of bits that a column's type needs."""
     return 2 if column.dtype == BOOL else 8 * column.dtype.itemsize

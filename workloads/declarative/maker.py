@@ -377,7 +377,7 @@ class Maker:
         user_functions: bool,
         class_name: str | None = None,
     ) -> DeclaredStep:
-        """Return the step with its description."""
+        """Return a declared step: `step` with its name, its columns and the previous steps."""
         read = (*key.columns, *reads, *self.columns.not_missing(self.place))
         unique = {column.name: column for column in read}
         name = self.name or (None if class_name is None else _snake_case(class_name))

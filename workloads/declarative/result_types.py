@@ -1,7 +1,7 @@
 """Derives the types of the columns that a user's `result` returns, or that the function of a flat map yields.
 
-The type of an expression follows from the types of the fields that it reads. Where that is not clear, as for
-the call of another function, the function is called with a few values.
+The type of an expression follows from the types of the fields that it reads. Where that is not clear, as for a call of
+another function, the user's function is called with a few values.
 """
 
 import ast
@@ -59,6 +59,7 @@ def result_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, Ty
 
 
 def _sample_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, set[Type | None]]:
+    """Call a function with a few values; return the types that occur in each column of its results."""
     kinds: dict[str, set[Type | None]] = {}
     for whole, fraction in _SAMPLES:
         values = {INT: whole, FLOAT: fraction, BOOL: bool(whole)}
@@ -72,8 +73,9 @@ def _sample_types(user: UserFunction, fields: Mapping[str, Type]) -> dict[str, s
 
 
 def _array(dtype: Type) -> Any:
+    """Return the array of a bounded field with one value."""
     array = np.zeros((), dtype)
-    array[0] = 1  # value
+    array[0] = 1  # the number of values
     return array
 
 
@@ -85,6 +87,7 @@ def _value_type(value: object) -> Type | None:
 
 
 def _widest(types: Iterable[Type | None]) -> Type | None:
+    """Return the type that holds the values of all types; None if one is not clear."""
     distinct = set(types)
     if not distinct or None in distinct:
         return None
@@ -94,7 +97,7 @@ def _widest(types: Iterable[Type | None]) -> Type | None:
 class TypeReader:
     """Derives types of expressions.
 
-    `fields` has, by name, the types of the name's attributes. An element `[...]` of an array has its element type.
+    `fields` has, by variable, the types of its attributes. `array[...]` has the type of the array's elements.
     """
 
     def __init__(self, tree: ast.AST, fields: Mapping[str, Mapping[str, Type]]) -> None:
@@ -108,7 +111,7 @@ class TypeReader:
             elif isinstance(node, ast.AugAssign | ast.For | ast.NamedExpr) and isinstance(
                 node.target, ast.Name
             ):
-                self._assigned[node.target.id] = []  # not worth following
+                self._assigned[node.target.id] = []  # its type is not derived
         self._open: set[str] = set()
 
     def read(self, node: ast.expr) -> Type | None:
@@ -147,6 +150,7 @@ class TypeReader:
         return None
 
     def _name_type(self, name: str) -> Type | None:
+        """Return the type of a variable, from all its assignments; None if it is not clear."""
         values = self._assigned.get(name)
         if not values or name in self._open:
             return None

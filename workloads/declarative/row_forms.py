@@ -43,7 +43,7 @@ def deduplicate(
     types: Mapping[str, type] | None = None,
     name: str | None = None,
 ) -> Workload:
-    """Declare rows without duplicates: a row leaves unless a row of its key left at most `within` before.
+    """Declare rows without duplicates: a row is output unless a row of its key was output at most `within` before.
 
     The state stores every key that occurs.
 

@@ -1,4 +1,4 @@
-"""Reads the function of a flat map: the rows that it yields for a row."""
+"""Reads and compiles the user's function of a flat map, which yields rows for each row of the input."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -20,10 +20,11 @@ from streamlab.workloads.model.errors import ModelError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFunction:
-    """Holds the declaration of a function that yields rows.
+    """A user's function that yields rows, compiled.
 
     Attributes:
-        give: `give(t, out)`, which emits the rows.
+        name: the name of the function.
+        give: `give(t, out)`, which emits the rows that the function yields for row `t`.
         reads: columns of the row.
         output: the columns of the rows that it yields.
     """
@@ -66,7 +67,7 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction
 def _with_dictionary(
     user: UserFunction, columns_by_code: dict[str, Column], column: Column, columns: InputColumns
 ) -> Column:
-    """Return a column with the dictionary or the time that all its values have.
+    """Return an output column. It gets the dictionary of its values if all are texts, and is a time if all are times.
 
     Raises:
         ModelError: some values are texts and some are numbers, or texts have separate dictionaries.

@@ -21,6 +21,7 @@ from streamlab.workloads.model.operators.program import SINGLE, keep
 from streamlab.workloads.model.pipeline.program import Stage, partitioned, stateful, stateless
 
 _SEEN = "seen_"
+"""Field of a state: the number of rows in the window, or whether a row of the key was output."""
 
 
 def _stage(
@@ -53,7 +54,7 @@ def count_window(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return windows of `rows` rows of a key; an output has the time of its last row."""
+    """Return the stage of windows of `rows` rows of a key; an output has the time of its last row."""
     state = [*body.state, (_SEEN, np.int64)]
     dtype = np.dtype(state)
     lines = ["add(s, t)", f"s.{_SEEN} += 1", f"if s.{_SEEN} == {rows}:", "    give(s, t, out)"]
@@ -82,7 +83,7 @@ def deduplicate(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return the rows without an output row of their key at most `within` before (None: at any time before)."""
+    """Return the stage that drops a row if a row of its key was output at most `within` before (None: ever before)."""
     values = [*key.row_expressions("t"), *(f"t.{column.name}" for column in columns)]
     or_expired = "" if within is None else f" or t.ts - s.last_ > {within}"
     lines = [
@@ -104,7 +105,7 @@ def alert(
     columns: Sequence[Column],
     output: Sequence[Column],
 ) -> Stage:
-    """Return the first row at which a condition over `t` has held for `lasting`, each time that it becomes true."""
+    """Return the stage that outputs a row when `condition` has held for `lasting`, once each time it becomes true."""
     values = [*key.row_expressions("t"), "s.since_", *(f"t.{column.name}" for column in columns)]
     lines = [
         f"if not ({condition}):",
@@ -129,7 +130,7 @@ def flat_map(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return the rows, at most `most`, that `give(t, out)` emits for each row that satisfies `where`."""
+    """Return the stage that calls `give(t, out)` for each row that satisfies `where`, to emit at most `most` rows."""
     if where is not None:
         lines = ["if where(t):", "    give(t, out)"]
         give = define("apply", "t, out", lines, {"where": where, "give": give})
@@ -143,7 +144,7 @@ def select(
     where: Callable[[Any], bool] | None,
     output: Sequence[Column],
 ) -> Stage:
-    """Return the rows that satisfy `where`, with expressions over `t` as columns."""
+    """Return the stage that outputs the rows that satisfy `where`; `values` are the expressions of the columns."""
     emit = f"out.emit({', '.join(values)})"
     lines = [emit] if where is None else ["if where(t):", f"    {emit}"]
     names = {**HELPERS, **({} if where is None else {"where": where})}

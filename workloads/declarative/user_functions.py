@@ -94,6 +94,7 @@ def read_function(function: object, where: str, parameters: int) -> UserFunction
 
 
 def _definition(text: str, name: str) -> ast.FunctionDef | ast.Lambda:
+    """Return the definition in a function's source; raises `SyntaxError` without a clear one."""
     try:
         tree: ast.AST = ast.parse(text)
     except SyntaxError:  # a lambda in the middle of a call
@@ -147,6 +148,7 @@ def yielded_names(user: UserFunction) -> tuple[str, ...]:
 def _names(
     user: UserFunction, values: Sequence[ast.expr], verb: str, example: str
 ) -> tuple[str, ...]:
+    """Return the keys of the dictionaries `values`; raises `ModelError` unless all have the same texts as keys."""
     names: tuple[str, ...] | None = None
     for node in values:
         keys = _literal_keys(node)
@@ -170,6 +172,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _literal_keys(node: ast.expr) -> tuple[str, ...] | None:
+    """Return the keys of a dictionary in the source; None unless they are different texts in quotes."""
     if not isinstance(node, ast.Dict) or not node.keys:
         return None
     keys = [key.value for key in node.keys if isinstance(key, ast.Constant)]
@@ -217,6 +220,8 @@ def statements_at(text: str, place: ast.AST) -> list[ast.stmt]:
 
 
 class _Rewriter(ast.NodeTransformer):
+    """Makes the replacements of `make_emitting`."""
+
     def __init__(
         self,
         parameter: str,
@@ -239,6 +244,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _emit(self, node: ast.stmt, row: ast.expr) -> list[ast.stmt]:
+        """Return the statements that emit a row and, with `most`, count it, at the line of `node`."""
         values = self.visit(row).values
         count: list[ast.stmt] = []
         if self._most is not None:
@@ -285,6 +291,7 @@ def compile_like(
 
 
 def _code_named(code: types.CodeType, name: str) -> types.CodeType | None:
+    """Return the code of the function `name` inside other code; None if it is not there."""
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             if constant.co_name == name:
@@ -296,7 +303,7 @@ def _code_named(code: types.CodeType, name: str) -> types.CodeType | None:
 
 
 def call_once(function: Callable[..., Any], *arguments: Any) -> list[dict[str, object]]:
-    """Return the dictionary that a function returns, or the first that it yields; empty if it raises first."""
+    """Return the dictionary that a function returns, or the first ones that it yields, until it raises an error."""
     rows = []
     try:
         value = function(*arguments)

@@ -109,7 +109,7 @@ def window(
             the watermark has passed its end; None means 0. `late_rows` declares the rows that come later
             (docs/model.md, Late rows).
         time: "event", or "arrival" for windows of the time at which the source of an offered load sends a row, from
-            the start of the load. Then `at_end` is "flush", and the lab checks totals instead of an answer
+            the start of the load. With "arrival", `at_end` is "flush", and the lab checks totals instead of an answer
             (docs/model.md, Arrival time).
         at_end: windows that are open when the input ends have no output ("drop"), or are closed ("flush"). "flush"
             also closes the windows of the declared workload that makes the input.

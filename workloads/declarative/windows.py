@@ -7,7 +7,7 @@ than the pause. `update` closes the session at a later row of the key, or `expir
 the window. The output has the time of that boundary: the first multiple of the pause that is more than a pause after
 the session's last row.
 
-The first rows by a column are an aggregate with sorted arrays in its state.
+`top` returns an aggregate with sorted arrays in its state: the first rows by a column.
 """
 
 from collections.abc import Callable, Sequence
@@ -51,11 +51,11 @@ _TAKEN = "taken_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """The functions of a window over a state `s`, of a class or of named aggregates.
+    """The functions of a window on its state `s`, made from a class or from named aggregates.
 
     Attributes:
         state: fields of the state, in the form that `numpy.dtype` takes.
-        add: `add(s, t)`.
+        add: `add(s, t)`, which adds the row `t`.
         give: takes expressions over `s`; returns `give(s, out)`, which emits these and then the result.
         reads: columns of a row.
         output: columns of the result.
@@ -99,7 +99,7 @@ def body_of_aggregates(code: AggregateCode) -> Body:
 
 
 def fields_of(columns: Sequence[Column]) -> np.dtype[np.void]:
-    """Return the structured dtype of columns, each once."""
+    """Return the structured dtype of columns; repeated columns are left out."""
     return np.dtype(list({column.name: column.dtype for column in columns}.items()))
 
 
@@ -169,7 +169,7 @@ def late_condition(
     is_late: bool,
     where: Callable[[Any], bool] | None = None,
 ) -> Callable[[Any], bool]:
-    """Return the condition that a row satisfies `where` and is late for all windows (`is_late`) or in time for one."""
+    """Return a condition: a row satisfies `where` and is late for all its windows (`is_late`), or in time for one."""
     end = f"t.ts - t.ts % {window.advance} + {window.size + closes_after}"
     condition = f"t.ts + t.{LATE_BY} {'>=' if is_late else '<'} {end}"
     if where is None:
@@ -226,6 +226,7 @@ def session(
 
 
 def _keys(key: Key, where: Callable[[Any], bool] | None) -> Callable[[Any, Any], None]:
+    """Return the function that emits the key of a row if the row satisfies `where`."""
     lines = ["out.add(key(t))"] if where is None else ["if where(t):", "    out.add(key(t))"]
     names = {"key": key.function()} | ({} if where is None else {"where": where})
     return define("keys", "t, out", lines, names)

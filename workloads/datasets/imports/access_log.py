@@ -1,7 +1,7 @@
 """Imports web logs as `page_view_join`: views from the log, and page updates derived from it (docs/data.md).
 
-A request comes before its answer shows the page's new size. So the stream of updates is last, and all views of a
-timestamp come before its updates.
+At equal times, views come before updates, because a request precedes the answer that shows the page's new size. So the
+stream of updates is last.
 """
 
 import zlib
@@ -64,11 +64,13 @@ def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Stream
 
 
 def _views(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the views of one stream."""
     for view in share_rows("stream", count, index, blocks):
         yield {"ts": view["ts"], "tag": _tags(VIEW, view), "user": view["host"]}
 
 
 def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield an update for each row whose size differs from the last size of its page."""
     last = np.zeros(pages, dtype=np.int32)
     for block in blocks:
         sized = select_rows(block, np.asarray(block["size"]) != NO_SIZE)
@@ -78,6 +80,7 @@ def _updates(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _tags(kind: int, block: Block) -> npt.NDArray[np.int32]:
+    """Return the tags of rows, with the page as the key."""
     return kind + len(KINDS) * np.asarray(block["url"], dtype=np.int32)
 
 

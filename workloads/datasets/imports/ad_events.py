@@ -47,7 +47,7 @@ COLUMNS = (
 
 
 def lookup_entry(role: str, text: str, value: str) -> str:
-    """Return a dictionary entry from a text and the value that its look-up returns; a tab raises `BadRowError`."""
+    """Return a dictionary entry: a text and the value that its look-up returns; raises `BadRowError` for a tab."""
     for part in (text, value):
         if SEPARATOR in part:
             raise BadRowError(f"{role} {part!r} has a tab, which must separate ids from look-ups")
@@ -81,6 +81,7 @@ def campaign_table(
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the events of one stream: its rows, and a click directly after each clicked row."""
     for share in share_rows("row", count, index, blocks):
         clicked = np.asarray(share["clicked"]) != 0
         rows = np.repeat(np.arange(len(clicked)), 1 + clicked)
@@ -125,6 +126,7 @@ def _transform(options: ImportOptions) -> Transform:
 
 
 def _event(campaigns: dict[str, str], line: str) -> tuple[Any, ...]:
+    """Return the columns of a line, in the order of `_DEFAULTS`."""
     fields = object_of(line)
     user, ad, kind = (text_of(fields, name) for name in ("user_id", "ad_id", "event_type"))
     if kind not in TYPES:
@@ -144,6 +146,7 @@ def _time(value: Any) -> str:
 
 
 def _pairs(line: str) -> list[tuple[str, str]]:
+    """Return the pairs (ad, campaign) of a line."""
     pairs = object_of(line)
     return [(ad, text_of(pairs, ad)) for ad in pairs]
 

@@ -1,4 +1,4 @@
-"""Holds the cells of a chunk by role, and records bad and skipped rows.
+"""Holds the cells of a chunk of rows by role (the purpose of a column), and records bad and skipped rows.
 
 The transform of an import kind maps `Cells` to columns. Each check marks bad rows. Only the first reason for a
 row counts. A skipped row is not checked further.
@@ -25,7 +25,7 @@ _SHOWN_CHARACTERS = 120
 
 
 class BadRowError(Exception):
-    """Cells are not a row; the message states the reason."""
+    """A row's cells are invalid; the message states the reason."""
 
 
 class Cells:
@@ -225,6 +225,7 @@ class Cells:
             raise DatasetError(bad[0][0])
 
     def _row(self, row: int) -> str:
+        """Return the place of a row, without folders."""
         return self.place(row).rpartition("/")[2]
 
     def _content(self, row: int) -> str:

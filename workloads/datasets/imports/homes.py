@@ -65,6 +65,7 @@ def _settings(households_per_house: int, plugs_per_household: int) -> tuple[Sett
 
 
 def _layout_setting(name: str, default: int) -> Setting:
+    """Return the setting for a parameter of the query's layout, with the parameter's range."""
     parameter = LAYOUT[name]
     low, high = int(parameter.minimum or 0), int(parameter.maximum or 0)
     return Setting(
@@ -85,7 +86,7 @@ def _check(options: ImportOptions) -> None:
 
 
 def _debs_columns(settings: Settings, cells: Cells) -> dict[str, object]:
-    """Return key and load; skip rows of energy, and houses beyond `--houses`."""
+    """Return key and load; skip rows that state energy instead of load, and houses beyond `--houses`."""
     ts = cells.integers("timestamp", _INT64_MAX)
     load_mw = cells.parse_texts("value", _milliwatts, pa.int32())
     measured = cells.integers("property", LOAD_NOW)
@@ -104,6 +105,7 @@ def _debs_columns(settings: Settings, cells: Cells) -> dict[str, object]:
 
 
 def _milliwatts(text: str) -> int:
+    """Return a text in watts as milliwatts; raises `BadRowError` for other texts."""
     text = text.strip()
     if not _VALUE.fullmatch(text):
         raise BadRowError(f"column value is {text!r}, not a number from 0")
@@ -155,10 +157,12 @@ def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Stream
 
 
 def _keys(block: Block) -> npt.NDArray[np.int64]:
+    """Return the key of each row: the number of its plug."""
     return np.asarray(block["key" if "key" in block else "plug"]).astype(np.int64)
 
 
 def _loads(per_house: int, count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the loads of one stream; house h goes to stream h modulo `count`."""
     for block in blocks:
         share = select_rows(block, _keys(block) // per_house % count == index)
         in_mw = share["load_mw"] if "load_mw" in share else np.asarray(share["watts"]) * 1000
@@ -186,6 +190,7 @@ def _ends(per_house: int, slice_s: int, kind: int, blocks: Iterator[Block]) -> I
 
 
 def _end(slice_index: int, slice_s: int, kind: int, houses: set[int]) -> Block:
+    """Return the end of a slice for each of the houses."""
     house = np.array(sorted(houses), np.int64)
     return {
         "ts": np.full(len(house), (slice_index + 1) * slice_s - 1, np.int64),

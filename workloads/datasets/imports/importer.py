@@ -100,6 +100,7 @@ def _write(
     origin: Mapping[str, object],
     progress: Progress | None,
 ) -> Content:
+    """Number the texts, and write streams and dictionaries to a folder; return the dataset's content."""
     lookup = kind.lookup
     numbers = {} if lookup is None else lookup.numbers(rows, options, executor)
     numberings = {

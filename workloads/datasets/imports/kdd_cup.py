@@ -69,6 +69,7 @@ def _word(name: str, text: str) -> str:
 
 
 def _number(name: str, text: str) -> int:
+    """Return a feature as a whole number of 16 bits: rates in hundredths, and large numbers `scaled`."""
     text = text.strip()
     if name.endswith("_rate"):
         return _hundredths(name, text)
@@ -115,11 +116,13 @@ def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Stream
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the connections of one stream, with row numbers as times."""
     for share in share_rows("row", count, index, blocks):
         yield {**share, "ts": share["row"]}
 
 
 def _checks(period: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield a check at every `period`th row, and at the last row."""
     rows = 0
     for block in blocks:
         row = np.asarray(block["row"])

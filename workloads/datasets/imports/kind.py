@@ -187,8 +187,8 @@ class Layout:
 class NamedColumns:
     """CSV, Parquet or Arrow, recognized by a file's first bytes, with columns chosen by name.
 
-    Columns of CSV may be numbers. Then the first record is a row of data. Every text in an archive has its own first
-    record.
+    If columns of CSV are named by numbers, the first record is a row of data. Every text in an archive has its own
+    first record.
 
     Attributes:
         role_columns: the column of each role; None if `--columns` names them.
@@ -251,6 +251,7 @@ class NamedColumns:
         return "lines" if self.default_format and not options.columns else detect_format(path)
 
     def _selected_texts(self, path: Path, options: ImportOptions) -> Iterator[RawText]:
+        """Yield the texts to read; raises the error of `refusal` if all texts are unselected."""
         unselected: list[str] = []
         has_selected = False
         for raw in read_texts(path):
@@ -269,7 +270,7 @@ FileFormat = Lines | Layout | NamedColumns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """An additional column of numbers. The number for a text of another column depends on all rows.
+    """An additional column, with a number for each text of another column. The numbers depend on all rows.
 
     Attributes:
         name: the additional column.
@@ -293,9 +294,9 @@ class ImportKind:
         check: raises `DatasetError` for invalid options, before reading.
         file_format: the format of its files.
         transform: `transform(options)` returns a function that computes `ts` and `columns` from the cells of a chunk.
-            It is called once for each split.
+            `transform` is called once for each split.
         columns: columns of a row after `ts`, as (name, name of the Arrow type).
-        derive: computes the columns of the dataset from `row`, `ts` and `columns`. If None, it has these columns.
+        derive: computes the dataset's columns from `row`, `ts` and `columns`. If None, the dataset has these columns.
         lookup: an additional column; None if there is none.
         dictionaries: the dictionaries to write next to the dataset, and the column of each. Ids in order of appearance
             replace the texts, or lists of texts, of that column.
@@ -311,7 +312,7 @@ class ImportKind:
         unit: the unit of event time since 1970; None if event time is not real time.
         sorts: whether files are always sorted, because they may be in any order.
         invents: kinds of events that the import adds, because no line of the files has them.
-        sequential: whether a row depends on earlier rows. Then one task reads all files in order.
+        sequential: whether a row depends on earlier rows. If so, one task reads all files in order.
     """
 
     name: str

@@ -41,6 +41,7 @@ def read(
 
 
 def _check(report: RowReport, options: ImportOptions) -> None:
+    """Raise a `DatasetError` if there are no rows, too many bad rows, or unsorted rows that may not be sorted."""
     if report.bad and not report.rows:
         raise DatasetError(
             f"{report.bad_lines[0]}; none of the {report.lines:,} lines can be read, so this is "
@@ -64,7 +65,7 @@ def _report_sum(report_bytes: Callable[[int], None], before: int, done: int) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRows:
-    """The rows of raw files of an import kind (`split_reader.Rows`)."""
+    """Implements `split_reader.Rows` for raw files of an import kind."""
 
     kind: ImportKind
     options: ImportOptions
@@ -128,7 +129,7 @@ class KindRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parser:
-    """Parses the rows of a split of a raw file (`split_reader.Parser`)."""
+    """Implements `split_reader.Parser` for a split of raw files."""
 
     kind: ImportKind
     roles: Mapping[str, str]

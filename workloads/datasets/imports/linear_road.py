@@ -54,7 +54,7 @@ _HIGHEST = {
 
 
 def _columns(cells: Cells) -> dict[str, object]:
-    """Return the fields of the records of lines."""
+    """Return the fields of each line's record."""
     has_blanks = _add_fields(cells)
     fields = {name: cells.integers(name, _HIGHEST[name]) for name in COMMAS[:3]}
     kind = fields["Type"]

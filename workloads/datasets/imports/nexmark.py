@@ -54,10 +54,11 @@ _NOTHING: Row = {
     **{name: "" if kind == "string" else 0 for name, kind in _COLUMNS if name != "late_by"},
     "expires": "",
 }
+"""Values for bad rows, and for the columns that an event does not have."""
 
 
 def _transform(options: ImportOptions) -> Transform:
-    """Return the function that computes the columns of lines. It stores ids and the latest time so far."""
+    """Return the function that computes the columns of lines. The function stores ids and the latest time so far."""
     lateness = Lateness(bound=None)
     parse = partial(_event, set())
 
@@ -77,7 +78,7 @@ def _event(ids: set[tuple[int, int]], line: str) -> tuple[Any, ...]:
     """Return the columns of a line.
 
     `expires` of a person or bid is the time of the event, so that it can be parsed. `ids` has the types and ids of the
-    persons and auctions so far. Joins need unique ids.
+    persons and auctions so far; those of this line are added. Joins need unique ids.
     """
     fields = object_of(line)
     kind = fields.get("event_type")
@@ -123,6 +124,7 @@ def _auction(fields: Row) -> Row:
 
 
 def _bid(fields: Row) -> Row:
+    """Return the columns of a bid; `extra` encodes the first LETTERS letters of a text as one number."""
     text = str(fields.get("extra", "")).lower()
     letters = [ord(letter) - ord("a") for letter in text if "a" <= letter <= "z"][:LETTERS]
     return {

@@ -51,6 +51,7 @@ def _transform(options: ImportOptions) -> Transform:
 def _columns(
     location: str, campaigns_of: Callable[[str], dict[str, str]], cells: Cells
 ) -> dict[str, object]:
+    """Return the columns of ad events; `campaigns_of` returns the campaign of each item, given the place of a text."""
     campaigns = campaigns_of(cells.part.place)
     features = [cells.texts(name) for name in USER_FEATURES]
     users = pc.binary_join_element_wise(*features, "/")
@@ -115,6 +116,7 @@ def _parent(place: str) -> str:
 
 
 def _refusal(path: Path, options: ImportOptions, places: list[str]) -> DatasetError:
+    """Return the error for an archive without the chosen folder, or without a table of items in it."""
     if any(_in_folder(place, options) for place in places):
         return _without_items(path)
     parents = dict.fromkeys(_parent(place).lstrip("/") for place in places)

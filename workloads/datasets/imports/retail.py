@@ -1,7 +1,7 @@
 """Imports lines of tickets in CSV or Parquet as the input `store_sales` (docs/data.md).
 
 Whole numbers stay unchanged: tickets have 64 bits, all others 32 bits, and only quantities may be negative.
-Without a column, a store is 0, a quantity is 1, and a category comes from `--products` or is unknown.
+Without its column, a store is 0, a quantity is 1, and a category comes from `--products` or is unknown.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ UNKNOWN = "unknown"
 
 
 def product_columns(text: str) -> dict[str, str]:
-    """Return the columns of a table of products from `item=...,category=...`."""
+    """Parse `item=...,category=...`: return the column of each role in a table of products."""
     parts = [part.partition("=") for part in text.split(",")]
     pairs = {role: column for role, _, column in parts}
     if set(pairs) != {"item", "category"} or not all(pairs.values()):

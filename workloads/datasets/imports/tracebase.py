@@ -62,6 +62,7 @@ def _plug(place: str) -> tuple[str, str]:
 
 
 def _share(count: int, index: int, blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the readings of one stream, with the unit and building of each plug."""
     for share in share_rows("plug", count, index, blocks):
         unit = np.asarray(share["plug"]) // PLUGS_PER_UNIT
         building = unit // UNITS_PER_BUILDING

@@ -1,7 +1,7 @@
 """Imports trades of a day in CSV as `nyse_hedge`, a self-join: both sides get the same rows (docs/data.md).
 
-Symbols become capitals. Prices are whole cents. A row is bad if its price is not above 0 or does not fit 32 bits. The
-average price of a symbol is the unweighted mean of the prices of all trades, rounded half up to cents.
+Symbols are in upper case. Prices are whole cents. A row is bad if its price is not above 0 or does not fit 32 bits. The
+average price of a symbol is the unweighted mean of the prices of all its trades, rounded half up to cents.
 """
 
 import re
@@ -130,6 +130,7 @@ def _columns(settings: Settings, cells: Cells) -> dict[str, object]:
 
 
 def _symbols(cells: Cells) -> "pa.Array":
+    """Return each row's symbol, from its column or from the file's name; rows without one are bad."""
     if "symbol" in cells:
         symbol = pc.utf8_upper(cells.stripped("symbol"))
         cells.mark(mask_of(pc.equal(symbol, "")), "column symbol is empty")
@@ -161,6 +162,7 @@ def _streams(options: ImportOptions, entries: Mapping[str, int]) -> tuple[Stream
 
 
 def _side(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield all trades, with the number of the symbol as `id`."""
     for block in blocks:
         yield {**block, "id": block["symbol"]}
 

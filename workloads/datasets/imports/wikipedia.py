@@ -80,6 +80,7 @@ def _resets(pages: int, blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _resets_at(hour_ms: int, edited: npt.NDArray[np.bool_]) -> Iterator[Block]:
+    """Yield a reset of each edited page at one time."""
     pages = np.flatnonzero(edited)
     for begin in range(0, len(pages), RANGE_ROWS):
         tags = _tags(READ_RESET, pages[begin : begin + RANGE_ROWS])

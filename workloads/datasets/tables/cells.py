@@ -98,7 +98,7 @@ def use_decimal_point(column: "pa.Array", decimal: str) -> tuple["pa.Array", dic
 def parse_scaled_numbers(
     column: "pa.Array", factor: int, dtype: np.dtype[Any], place: str
 ) -> Numbers:
-    """Return decimals times a power of ten as exact whole numbers of type `dtype`.
+    """Return decimals, multiplied by `factor` (a power of ten), as exact whole numbers of type `dtype`.
 
     Raises:
         DatasetError: the column's type cannot hold numbers.

@@ -170,6 +170,7 @@ def _times(ts: Times) -> tuple[str, ...]:
 
 
 def _table(source: Source, ts: Times, **meaning: Unpack[Meaning]) -> Table:
+    """Return the table of a source, after checking that mappings are mappings."""
     settings: dict[str, Any] = {name: value for name, value in meaning.items() if value is not None}
     for name, values in (
         ("columns", "columns"),

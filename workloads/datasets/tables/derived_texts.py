@@ -13,7 +13,7 @@ MAX_STORED = 1 << 20
 
 
 class DerivedTexts:
-    """The results of a function of texts, as values of a field.
+    """Computes the values of a field from texts with a user's function, and stores results.
 
     Args:
         function: called with a text; returns a number, a boolean or a text.
@@ -45,6 +45,7 @@ class DerivedTexts:
         return values, bad
 
     def _call(self, text: str) -> tuple[Any, str]:
+        """Return the function's result and "", or an empty value and the reason for the failure."""
         nothing: Any = "" if self._returns_text else self._dtype.type(0)
         if text == "":
             return nothing, ""

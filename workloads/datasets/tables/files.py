@@ -44,7 +44,7 @@ SPLIT_BYTES = 32 << 20
 SPLIT_ROWS = 1 << 20
 """Minimum number of rows in a split of a Parquet file, except the last."""
 _LINE_BYTES = 1 << 20
-"""A text is not split within a longer line."""
+"""A text is not split within a line longer than this."""
 _STREAM_MARK, _FILE_MARK, _PARQUET_MARK = b"\xff\xff\xff\xff", b"ARROW1", b"PAR1"
 """The first bytes of Arrow IPC streams, Arrow IPC files and Parquet files."""
 CSV, JSONL, ACCESS_LOG = "csv", "jsonl", "access-log"
@@ -151,6 +151,7 @@ class TextFiles(_Files):
         return text_parts(split, start, report_bytes, self._text, self._members(split))
 
     def _members(self, split: Split) -> Iterator[RawText]:
+        """Yield the texts of a split's file: the matching members of an archive, or the file itself."""
         path, has_match = split.file, False
         for raw in read_texts(path):
             if fnmatchcase(raw.place.removeprefix(f"{path}!"), split.members):
@@ -160,6 +161,7 @@ class TextFiles(_Files):
             raise DatasetError(f"{path} has no member {split.members}")
 
     def _text(self, raw: RawText, head: Head | None) -> Text:
+        """Return the reader of a text; `head` is the head of its file if the text is a later split."""
         if self.file_format == JSONL:
             return JsonText(raw, head.types if head else None)
         if self.file_format == ACCESS_LOG:
@@ -272,7 +274,7 @@ def text_splits(path: Path, members: str = "*") -> Iterator[Split]:
 
 
 def _find_cuts(path: Path) -> list[int]:
-    """Return the bytes at which a text is split; each begins a line. The first split is at most one block."""
+    """Return the positions at which a text is split, each the start of a line. The first split is at most one block."""
     size = path.stat().st_size
     if size <= decoding.BLOCK_BYTES or not is_plain(path):
         return []

@@ -25,7 +25,7 @@ DTYPES: dict[object, np.dtype[Any] | None] = {
 """Maps a Python type that a user can declare to the column type."""
 
 _CODE = r"^[+-]?0[0-9]"
-"""Digits after a leading zero, as in a postal code, are not a number."""
+"""Matches digits after a leading zero, as in a postal code. Such a text is not a number."""
 
 MAX_TRIED = 1_000
 """Maximum number of texts on which `read_header` tries a derive function."""

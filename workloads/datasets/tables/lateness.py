@@ -1,6 +1,6 @@
 """Decides which rows of a table come too late to be sorted in.
 
-Rows arrive in reading order. A row's lateness is the time between it and the latest row read before it.
+Rows arrive in reading order. A row's lateness is how far its time is before the latest time read so far.
 A bound D acts as a watermark that trails the latest time by D. Rows before the watermark are late. All other rows
 are sorted by time.
 """
@@ -42,7 +42,7 @@ class Lateness:
     examples: list[str] = field(default_factory=list)
 
     def measure(self, ts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the lateness of the next rows, given their times; 0 for a row at or after the latest time."""
+        """Measure the next rows, given their times. Return the lateness of each; 0 at or after the latest time."""
         if not len(ts):
             return np.zeros(0, np.int64)
         latest = int(ts[0]) if self.latest is None else self.latest
@@ -61,7 +61,7 @@ class Lateness:
             self.examples.append(description)
 
     def merge(self, other: "Lateness") -> None:
-        """Add the lateness of the next rows, measured with or without the latest time of the rows before."""
+        """Add the lateness of the next rows, measured with or without knowing the latest time of the rows before."""
         if other.earliest is not None and other.latest is not None:
             before = other.earliest if self.latest is None else self.latest
             self.largest = max(self.largest, other.largest, before - other.earliest)

@@ -38,7 +38,7 @@ class InMemory:
         return ()
 
     def content(self) -> str:
-        """Return a hash of names, types and values, by block."""
+        """Return a hash of names, types and values, batch by batch."""
         digest = hashlib.sha256()
         for batch in self._read():
             digest.update(batch.schema.remove_metadata().to_string().encode())
@@ -171,6 +171,7 @@ def _batches(
 
 
 def _batch_of_rows(label: str, rows: Sequence[Item]) -> "pa.RecordBatch":
+    """Return rows as a batch; raises `DatasetError` unless all rows have the same columns."""
     names = list(rows[0])
     for row in rows:
         if set(row) != set(names):
@@ -182,6 +183,7 @@ def _batch_of_rows(label: str, rows: Sequence[Item]) -> "pa.RecordBatch":
 
 
 def _batch(label: str, columns: Item) -> "pa.RecordBatch":
+    """Return columns as a batch; raises `DatasetError` unless they are equally long and each has one type."""
     lengths = {str(name): len(values) for name, values in columns.items()}
     if len(set(lengths.values())) != 1:
         shown = ", ".join(f"{name} {length}" for name, length in lengths.items())

@@ -38,8 +38,8 @@ class RequiredColumns:
         fields: dtype of each field, of all kinds.
         lists: dtype of the elements of each field that holds lists.
         kind_fields: for each kind, the fields and lists that it must have.
-        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. The fields
-            of a kind are then those with a value in some row.
+        is_exact: whether `kind_fields` are known. A DGS program with several kinds does not declare them. There, a kind
+            has the fields with a value in some of its rows.
     """
 
     program: str
@@ -101,7 +101,7 @@ def required_columns(program: Program) -> RequiredColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenColumns:
-    """The columns of a part that provide the required ones.
+    """The columns of a part (`source.Part`) that provide the required columns.
 
     Attributes:
         index: by role: index of the column in the part, without `BUILT_IN_COLUMNS`.
@@ -152,7 +152,7 @@ def tables_of_kinds(
 
 
 def _fields_of(table: Table, required: RequiredColumns) -> frozenset[str]:
-    """Return the fields for which a table has a column, or that it declares."""
+    """Return the fields that a table has: those with a column in its source, or named in `Table.columns`."""
     part = first_part(table.source)
     columns = (*(part.names if part else ()), *BUILT_IN_COLUMNS, NO_COLUMN)
     names = {
@@ -227,6 +227,7 @@ def check_meaning(table: Table, required: RequiredColumns) -> None:
 def _check_fill(
     table: Table, required: RequiredColumns, name: str, value: object, where: str
 ) -> None:
+    """Raise a `DatasetError` if `value` cannot fill the empty cells of field `name`."""
     if name in table.skip_missing:
         raise DatasetError(
             f"{where}: {name} is in fill and in skip_missing; remove it from one of them"
@@ -283,6 +284,7 @@ def choose(
 def _fixed_kind(
     table: Table, required: RequiredColumns, names: Sequence[str], place: str
 ) -> int | None:
+    """Return the index of the kind of all rows; None if a column holds each row's kind."""
     if table.kind is None:
         return 0
     if table.kind in (*names, FILE):
@@ -297,6 +299,7 @@ def _fixed_kind(
 
 
 def _find(role: str, column: str, names: Sequence[str], place: str) -> int:
+    """Return the index of a role's column; raises `DatasetError` if the column is missing or ambiguous."""
     count = names.count(column)
     if count == 1:
         return names.index(column)

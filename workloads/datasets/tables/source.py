@@ -79,7 +79,7 @@ class Part:
         file: name of its file, without folders.
         head: the part's columns.
         chunks: yields the rows, given the indices of the requested columns.
-        end: returns the end of the rows after all are read: `Split.end`, or a later byte if a record ends there.
+        end: to be called after all rows are read: returns `Split.end`, or a later byte if the last record ends there.
     """
 
     place: str

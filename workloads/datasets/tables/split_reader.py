@@ -1,4 +1,4 @@
-"""Reads the splits of a source in parallel: of a table, or of files of an import kind.
+"""Reads the splits of a source in parallel. The source is a table, or the files of an import kind.
 
 Law: rows and messages are equal to those of one reading from the first row to the last.
 
@@ -83,7 +83,8 @@ class SplitResult(Generic[Report]):
         end: the byte after the split's last record.
         rows: number of rows in the text, including bad rows and a header.
         lines: number of lines in the text.
-        runs: the runs of each group of rows, by kind. Their paths are no longer valid.
+        runs: for each group of rows written together, its runs by kind. Use `run_path` instead of their paths, because
+            a resumed reading has another folder.
         texts: the columns of texts, with the place where each was first read.
         error: why the split cannot be read; empty if it was read.
     """
@@ -119,7 +120,7 @@ class SplitResult(Generic[Report]):
         return _decided_state(before.recognition) == _decided_state(guess.recognition)
 
     def has_reported_messages(self, merged: Report, times: TimeReader) -> bool:
-        """Return whether the report on this split and the splits before would contain its messages."""
+        """Return whether the report on all splits up to this one would contain messages of this one."""
         is_first_repeated = self.times.repeated and not times.repeated
         return bool(is_first_repeated or self.report.has_messages_after(merged))
 
@@ -148,7 +149,7 @@ class Parser(Protocol):
 
 
 class Rows(Protocol[Report]):
-    """The rows of a source, and the way to read them. Tasks on Spark get it pickled."""
+    """The rows of a source, and the way to read them. This object is pickled for tasks on Spark."""
 
     @property
     def source(self) -> Splits:
@@ -164,7 +165,7 @@ class Rows(Protocol[Report]):
         """Return the parser of a split, which records in `result`; raises `DatasetError` if a column is missing."""
 
     def is_valid_after(self, result: SplitResult[Report], before: PrecedingRows) -> bool:
-        """Return whether wrong guesses of the number or latest time of preceding rows leave the result unchanged."""
+        """Return whether `result` would be the same with the exact number and latest time of the preceding rows."""
 
     def refuse(self, report: Report) -> None:
         """Raise a `DatasetError` if the report on the first rows shows that no row can be read."""
@@ -289,7 +290,9 @@ class _Merge(Generic[Report]):
         self._rows = rows
         self.report, self.times = rows.new_report(), rows.times()
         self._start = Start()
+        # Whether every split so far was read with right guesses, so that the merged facts are exact.
         self._certain = True
+        # The last split with rows, and whether its messages have exact numbers of rows and lines.
         self._last_with_rows, self._has_exact_messages = 0, True
         self._count = 0
         self.due: set[int] = set()
@@ -362,7 +365,7 @@ def _read_split(
     due: Sequence[int],
     task: int,
 ) -> None:
-    """Read a split, and write its rows, texts and result."""
+    """Read the split `due[task]`, and write its rows, texts and result."""
     index = due[task]
     before, path = preceding[index], _result_path(folder, index)
     assert before is not None, "its start is known"
@@ -420,7 +423,7 @@ def _count_lines(chunk: Chunk) -> int:
 
 
 def _load(path: Path, split: Split) -> SplitResult[Any] | None:
-    """Return the result of an interrupted reading; None if the split must be read."""
+    """Return the stored result of a split; None if the split must be read."""
     if not path.is_file():
         return None
     try:

@@ -58,7 +58,7 @@ class Keys:
     Attributes:
         count: number of keys of the alphabet.
         numberings: the dictionaries to store.
-        values: the key for each number by first appearance; None if the number itself is the key.
+        values: the key of each text, by the text's number in order of appearance; None if this number is the key.
     """
 
     count: int
@@ -142,11 +142,11 @@ def dataset_of(
         table: a table, or one for each kind of the program.
         name: the name of the input (`Workload.input_name`).
         program: the program that reads the dataset.
-        catalog: the catalogue that has the dataset or gets it.
+        catalog: the catalogue to search, and to add the dataset to.
         progress: shows the progress.
         source: the origin of the data, for people; None if not stated.
         licence: the licence of the data, for people; None if not stated.
-        generator_recipe: the recipe of a generated table. It identifies the table instead of its content.
+        generator_recipe: the recipe of a generated table, which identifies the table instead of its content.
         executor_name: the executor of the tasks (`open_executor`).
         master: the master URL of Spark.
 
@@ -343,6 +343,7 @@ class _Stream:
 def _stream(
     share: Share, required: RequiredColumns, report: TableReport, rows: SortedRuns, keys: Keys
 ) -> _Stream:
+    """Return a stream with the fields that rows of its kind have; `rows` are all rows of the kind."""
     dtypes: dict[str, ColumnType] = {"ts": np.dtype(np.int64)}
     if keys.count > 1:
         dtypes["tag"] = np.dtype(np.int32)
@@ -374,6 +375,7 @@ def _write(
 
 
 def _blocks(stream: _Stream, keys: npt.NDArray[np.int32] | None, part: FilePart) -> Iterator[Block]:
+    """Yield the rows of one file, with a tag made of kind and key if the stream has tags."""
     for rows in stream.share.blocks(stream.rows, part.begin, part.end):
         columns = {"ts": rows["ts"]}
         if "tag" in stream.dtypes:

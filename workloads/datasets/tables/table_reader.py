@@ -53,6 +53,8 @@ class ChunkReader:
 
     A role names the purpose of a column (`required_columns`): "ts", "kind", "key", or ".NAME" for field NAME. Each
     method that converts a column also notes rows that are empty, bad or to be skipped. `columns` leaves them out.
+
+    A reader updates `report`, `times`, and `derived` (the results of derive functions, by field).
     """
 
     def __init__(
@@ -200,6 +202,7 @@ class ChunkReader:
             self._bad.setdefault(row, f", column {self._chosen.names[role]}: {reason}")
 
     def _kinds(self, rows: int) -> npt.NDArray[np.int8]:
+        """Return the index of each row's kind; note rows of an unknown kind as bad."""
         if self._chosen.kind is not None:
             return np.full(rows, self._chosen.kind, np.int8)
         names = self._required.kinds
@@ -243,10 +246,12 @@ class ChunkReader:
             filled[name] = filled.get(name, 0) + count
 
     def _skip(self, name: str, empty: npt.NDArray[np.bool_]) -> None:
+        """Note rows to be skipped because field `name` is empty."""
         for row in np.flatnonzero(empty).tolist():
             self._skipped.setdefault(row, name)
 
     def _field(self, name: str, dtype: np.dtype[Any], rows: int) -> "npt.NDArray[Any] | pa.Array":
+        """Return a field as numbers, or as texts to be numbered later; note its empty and bad cells."""
         role = f".{name}"
         if role not in self._cells:
             self._unfilled_cells[name] = self._absent(name, rows)
@@ -275,7 +280,7 @@ class ChunkReader:
         return values
 
     def _derived_column(self, name: str, dtype: np.dtype[Any]) -> "npt.NDArray[Any] | pa.Array":
-        """Return the results of a function of a column's texts, called once for each distinct text."""
+        """Return the results of a derive function for a column's texts; call it once for each distinct text."""
         role, (_, function) = f".{name}", self._table.derive[name]
         texts = self._texts(role)
         coded = texts.dictionary_encode()

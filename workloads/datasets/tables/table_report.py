@@ -89,7 +89,7 @@ class TableReport(RowReport):
         return {**RowReport.origin(self), **counts}
 
     def present_fields(self, kind: int, required: RequiredColumns) -> tuple[str, ...]:
-        """Return the fields that have a value in some row of a kind."""
+        """Return the fields that have a value in some row of a kind; all its fields if the kind has no rows."""
         return tuple(
             name
             for name in (*required.fields, *required.lists)
@@ -107,5 +107,6 @@ class TableReport(RowReport):
 
 
 def _add_counts(total: dict[Any, int], added: Mapping[Any, int]) -> None:
+    """Add counts to `total`, in place."""
     for name, count in added.items():
         total[name] = total.get(name, 0) + count

@@ -34,7 +34,7 @@ from streamlab.workloads.datasets.times.reader import time_format_remedy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """How a table is read for a program (`split_reader.Rows`)."""
+    """Implements `split_reader.Rows` for a table that a program reads."""
 
     table: Table
     required: RequiredColumns
@@ -76,7 +76,7 @@ class _Rows:
             raise DatasetError(report.describe_all_bad())
 
     def check(self, report: TableReport) -> None:
-        """Raise a `DatasetError` if too many rows are bad or late."""
+        """Add the facts about lateness to the report; raise a `DatasetError` if too many rows are bad or late."""
         table, lateness = self.table, report.lateness
         report.times |= lateness.facts(table.out_of_order)
         if lateness.rows and table.late == ERROR:
@@ -97,7 +97,7 @@ class _Rows:
 
 @dataclass(slots=True, kw_only=True)
 class _Parser:
-    """Parses the rows of a split of a table (`split_reader.Parser`)."""
+    """Implements `split_reader.Parser` for a split of a table."""
 
     rows_of: _Rows
     result: SplitResult[TableReport]
@@ -161,7 +161,7 @@ class TableRows:
         self.rows.number({name: self._numbering(name, numberings) for name in columns}, dtypes)
 
     def _numbering(self, column: str, numberings: dict[str, Numbering]) -> Numbering:
-        """Return the dictionary of a column, which may share one with other fields."""
+        """Return the dictionary of a column, and add it to `numberings`; fields of a `Table.shared` group share one."""
         name = column.removeprefix(".")
         dictionary = KEYS if column == KEY else name
         group = next(
@@ -175,8 +175,8 @@ class TableRows:
 def read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
     """Read all good rows to a folder: `ts`, `key` and the fields, of each kind. A table may have no rows.
 
-    Some programs do not declare the fields of each kind. If only some rows of a kind lack a field, the table is then
-    read again, and these rows are bad.
+    Some programs do not declare the fields of each kind. For them, if only some rows of a kind lack a field, the table
+    is read again, and these rows are bad.
 
     Raises:
         DatasetError: the source cannot be read, a column is missing, or all or too many rows are bad.
@@ -209,6 +209,7 @@ def read(table: Table, required: RequiredColumns, folder: Path, executor: Execut
 
 
 def _read(table: Table, required: RequiredColumns, folder: Path, executor: Executor) -> TableRows:
+    """Read all good rows to a folder once, and check the report."""
     rows = _Rows(table=table, required=required)
     on_disk = read_splits(rows, folder, executor)
     rows.check(on_disk.report)

@@ -152,6 +152,7 @@ class CsvText:
                 header_lines = 0
 
     def _parse_records(self, records: Records, columns: int, chosen: Sequence[int]) -> Chunk:
+        """Return the chosen columns of records; records with another number of cells, or not in UTF-8, are bad."""
         data = records.data
         has_lone_return = b"\r" in data and data.count(b"\r") > data.count(b"\r\n")
         # Arrow would end a record at a single return, and refuses rows that are not UTF-8.
@@ -183,6 +184,7 @@ class CsvText:
         return [pa.array(column, pa.binary()) for column in columns_of_rows], ragged
 
     def _parse(self, records: Records, columns: int, chosen: Sequence[int]) -> _Cells:
+        """Parse records with Arrow."""
         ragged: list[tuple[int, int, bytes]] = []
 
         def skip(row: "pa_csv.InvalidRow") -> str:
@@ -242,6 +244,7 @@ class LineText:
                 yield _chunk([pa.array(cells, pa.binary())] * len(chosen), records)
 
     def _utf8(self, line: bytes) -> bytes:
+        """Return a line as UTF-8, using the fallback encoding if needed; unchanged if neither encoding fits."""
         if not self._fallback or line.isascii():
             return line
         try:
@@ -270,7 +273,7 @@ def _chunk(cells: "list[pa.Array]", rows: Records) -> Chunk:
 
 
 def record_lines(records: Records) -> Iterator[bytes]:
-    """Yield the lines of records of one line each."""
+    """Yield the text of each record. Every record must be a single line."""
     texts = (raw.removesuffix(b"\r") for raw in records.data.split(b"\n"))
     return (text for text in texts if text)
 

@@ -28,7 +28,7 @@ _OTHER_MARKS = (
 
 
 class Bytes(Protocol):
-    """Bytes to read."""
+    """A source of bytes, such as an open file."""
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes, at most `size`; empty at the end."""
@@ -119,7 +119,7 @@ def _has_return_ends(text: bytes) -> bool:
 
 
 def _unify_ends(text: bytes) -> tuple[bytes, bytes]:
-    """Return a text with all line ends as LF, and a final return, which an LF in the next block may follow."""
+    """Return a text with all line ends as LF, and separately its final CR, which an LF in the next block may follow."""
     final_return = b"\r" if text.endswith(b"\r") else b""
     text = text[: len(text) - len(final_return)]
     return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), final_return

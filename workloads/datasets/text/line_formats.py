@@ -124,6 +124,7 @@ def _records(part: RawText) -> Iterator[Records]:
 
 
 def _parse_log(records: Records) -> tuple[dict[str, "pa.Array"], Bad]:
+    """Parse lines of an access log; return the columns of `LOG_COLUMNS`, and the lines in another format."""
     lines = list(record_lines(records))
     texts = pa.array([line.decode("utf-8", errors="replace") for line in lines], pa.string())
     parts = pc.extract_regex(texts, _LOG_LINE)
@@ -203,6 +204,7 @@ def _refuse(text: str) -> None:
 
 
 def _leaves(prefix: str, value: Mapping[str, object]) -> Iterator[tuple[str, Any]]:
+    """Yield the values in nested objects, each with its keys joined by points after `prefix`."""
     for key, item in value.items():
         if isinstance(item, dict):
             yield from _leaves(f"{prefix}{key}.", item)

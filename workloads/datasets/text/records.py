@@ -298,6 +298,7 @@ class RecordScanner:
 
 
 def _shorten_blanks(blanks: re.Match[bytes]) -> bytes:
+    """Return the replacement for a match of `_BLANKS`."""
     if blanks["quoted"] is not None:
         return blanks[0]
     return b"" if blanks["outer"] is not None else b" "

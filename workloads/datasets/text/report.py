@@ -130,7 +130,7 @@ class RowReport:
         self.multi_line_places = [*self.multi_line_places, *other.multi_line_places][:MAX_NAMED]
 
     def descends_to(self, other: "RowReport") -> bool:
-        """Return whether the next rows begin with an earlier time than the last row's."""
+        """Return whether `other`, the report on the next rows, begins with an earlier time than the last row's."""
         return (
             self.last_ts is not None
             and other.first_ts is not None

@@ -31,7 +31,7 @@ RowWords = Callable[[int], str]
 
 
 class ColumnTimes:
-    """Reads columns of times with one reader."""
+    """Reads columns of times with one `TimeReader`, which it updates."""
 
     def __init__(self, reader: TimeReader) -> None:
         self.reader = reader
@@ -75,6 +75,7 @@ class ColumnTimes:
         raise DatasetError(f"{place}: a column of type {kind} holds no times")
 
     def _read_stamps(self, column: "pa.Array", row: RowWords, shown: "pa.Array") -> Times:
+        """Return the times of timestamps; count repeated times, which messages show as in `shown`."""
         values, bad, repeated = self._convert_to_utc(column)
         if len(repeated):
             first = int(repeated[0])
@@ -82,6 +83,7 @@ class ColumnTimes:
         return self._scale(values, column.type.unit, _add_empty(column, bad))
 
     def _convert_to_utc(self, column: "pa.Array") -> tuple[Ints, dict[int, str], Ints]:
+        """Return the result of `utc_times` for a column of timestamps."""
         values = np.asarray(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False))
         return utc_times(values, column.type.unit, "UTC" if column.type.tz else self.reader.zone)
 
@@ -102,7 +104,7 @@ class ColumnTimes:
             is_good[list(bad)] = False
             bad.update(self._explain_foreign(values, is_good, values.__getitem__))
         elif self.reader.numeric_unit is None:
-            return self._read_texts(column.cast(pa.string()), row)  # 20240131, of a pattern
+            return self._read_texts(column.cast(pa.string()), row)  # such as 20240131 for %Y%m%d
         return self._scale(values, self.reader.numeric_unit or self.reader.unit, bad)
 
     def _explain_foreign(
@@ -173,6 +175,7 @@ class ColumnTimes:
         return None
 
     def _parse_texts(self, texts: "pa.Array") -> Times:
+        """Return the times of texts, parsed one by one and cached."""
         if len(self._times) > _MAX_CACHED:
             self._times.clear()
             self.reader.repeated_texts.clear()
@@ -193,7 +196,7 @@ class ColumnTimes:
         self.reader.count_repeated(len(rows), f"{texts[int(codes[first])]} ({row(first)})")
 
     def _scale(self, values: Ints, unit: str, bad: dict[int, str]) -> Times:
-        """Convert times in `unit` to the unit of event time."""
+        """Convert times in `unit` to the unit of event time; add times that are too far from 1970 to `bad`."""
         source, target = PER_SECOND[unit], PER_SECOND[self.reader.unit]
         limit = min(2**63 - 1, FARTHEST * source // target)
         is_too_far = (values > limit) | (values < -limit)

@@ -67,6 +67,7 @@ def parse_duration(
 
 
 def _units(duration: object, unit: str) -> Fraction | None:
+    """Return a duration in `unit`; None if it is not a duration."""
     if isinstance(duration, timedelta):
         return Fraction(duration // timedelta(microseconds=1), 10**6) * PER_SECOND[unit]
     if isinstance(duration, int) and not isinstance(duration, bool):

@@ -3,8 +3,8 @@
 All rows must have the same format. A row of another format is bad. The reason names both formats, and the option that
 chooses one of them. docs/data.md lists the formats and the sizes of numbers.
 
-If the numbers grow from small ones without a gap of a factor of ten, all count the unit of event time. One instant in
-two units would differ by a factor of a thousand.
+If numbers grow from small ones in steps below a factor of ten, all count the unit of event time. The same instant in
+another unit would differ by a factor of a thousand.
 """
 
 import re
@@ -68,9 +68,10 @@ class Recognition:
     def __init__(self, unit: str, remedy: Callable[[str], str]) -> None:
         self.time_format: str | None = None
         self._unit, self._remedy = unit, remedy
+        # The absolute values of numbers in the format are at least `low` and below `high`.
         self._low = self._high = 0.0
-        self._pattern = ""
-        self._evidence = ""
+        self._pattern = ""  # of DATES
+        self._evidence = ""  # for the decision, in words
 
     def decide(
         self, texts: Sequence[str], counts: Ints, row: Callable[[int], str], *, numbers: bool
@@ -144,13 +145,13 @@ class Recognition:
         )
 
     def foreign_mask(self, sizes: Sizes) -> npt.NDArray[np.bool_]:
-        """Return the mask of the numbers that are not of the decided format."""
+        """Return the mask of the numbers that are not of the decided format; may extend its range (AS_IS)."""
         if self.time_format == AS_IS:
             self._extend_range(sizes)
         return np.asarray((sizes < self._low) | (sizes >= self._high))
 
     def admits(self, size: float) -> bool:
-        """Return whether a number is of the decided format."""
+        """Return whether a number is of the decided format; may extend its range (AS_IS)."""
         if not self._low <= size < self._high:
             return False
         if self.time_format == AS_IS and size * _GAP > self._high:
