@@ -145,8 +145,8 @@ class Workload:
         program: Its program.
         output: The data-trace type of its output.
         parameters: Parameters of the generator.
-        keys: Number of keys for some parameters. With a `source`, nothing calls `keys`, `streams` or `generate`.
-        streams: The physical streams for some parameters and an approximate total number of events;
+        keys: Number of keys for given parameters. With a `source`, nothing calls `keys`, `streams` or `generate`.
+        streams: The physical streams for given parameters and an approximate total number of events;
             the returned specs hold the exact sizes.
         generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
             stream `index`. Its columns are `ts`, `tag` (only if the stream has several tags), the payload,
@@ -303,7 +303,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class OpenDeclaration:
-    """A declared window that lacks its result; it decorates a class, and is then a workload.
+    """A declared window that lacks its result; as the decorator of a class, it returns a workload.
 
     Attributes:
         place: Place of the declaration, for messages.

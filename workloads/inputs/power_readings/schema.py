@@ -39,5 +39,5 @@ SECONDS_A_DAY = 86_400
 
 
 def interpolate_load(before: Any, after: Any, second: Any, seconds: Any) -> Any:
-    """Return the load at `second`, on the line from load `before` to load `after`, `seconds` later; rounded."""
+    """Return, rounded, the load `second` s after load `before`, on the line to load `after` at `seconds` s."""
     return (2 * (before * seconds + second * (after - before)) + seconds) // (2 * seconds)

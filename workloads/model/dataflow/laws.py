@@ -70,7 +70,7 @@ def keys_are_preserved(flow: Dataflow, index: int, draw: Draw) -> None:
 
 
 def inputs_are_disjoint(flow: Dataflow, index: int, draw: Draw) -> None:
-    """Disjoint: no two inputs that are merged in order have items of one key.
+    """Disjoint: if inputs are merged in order, no two of them have items of one key.
 
     Then each key's items come from one input, and the merge keeps their order.
     """

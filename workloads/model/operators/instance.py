@@ -2,7 +2,7 @@
 
 An instance takes all tuples in total order, processes the keys that it owns, and passes its output
 records to a function. Outputs of equal time may come in any order; here windows expire in the order of
-their start, and keys in the order of their first tuple.
+their start, and keys in the order of their first tuple. For f_MK, f_U, f_O, f_S, WA, WS and WT, see `program`.
 """
 
 import math

@@ -10,7 +10,7 @@ The database is a file in the catalogue:
 
 The lab creates it if it is missing and compares it with the table whenever it makes a program.
 Running programs only read it, so they never wait for a lock. A look-up that fails later (no memory
-or file descriptor left) returns no value, which the judge reports as a wrong answer.
+or file descriptor left) returns no value. The comparison with the oracle then reports a wrong answer.
 """
 
 import ctypes

@@ -41,7 +41,7 @@ StoreRow = Callable[[int, int, int, int, int], int]
 Columns = tuple[str, str, str, str, str]
 
 _MUTEX_BYTES = 256
-"""More than any system's `pthread_mutex_t`; on Linux, zeros are an unlocked mutex."""
+"""Room for a mutex, more than any system's `pthread_mutex_t`; on Linux, zeros are an unlocked mutex."""
 
 
 def database_path(table: str) -> Path:
