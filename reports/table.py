@@ -71,9 +71,9 @@ def classes_of(members: Sequence[Cell]) -> list[tuple[str, list[HeadlineRow]]]:
 
 
 def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
-    """Sort cells by engine, variant, batch, workers and rate within workload and input.
+    """Group cells by workload and input, and sort each group by engine, variant, batch, workers and rate.
 
-    Workloads and engines keep the order of the matrix, in which they first ran.
+    Workloads and engines keep the order in which they first appear, which is that of the matrix.
     """
     groups = list(dict.fromkeys(map(group_of, cells)))
     engines = list(dict.fromkeys((cell.engine, cell.variant) for cell in cells))

@@ -35,8 +35,8 @@ OPENING_MS = 34_200_000
 """Half past nine; event times are in milliseconds since midnight of the first day."""
 
 DAY_MS = 86_400_000
-_ROWS = 1  # rows draw as this stream, for both sides
-_COMPANY, _INSTANT, _NOISE, _CONTRARY = range(4)  # lanes
+_ROWS = 1  # stream of random numbers for the rows of both sides
+_COMPANY, _INSTANT, _NOISE, _CONTRARY = range(4)  # lanes of random numbers
 _NOISE_PART = 16
 """A trade is up to 1/16 of the gap away from the company's current price."""
 

@@ -38,7 +38,7 @@ STATE = np.dtype(
         ("seconds_before", np.int64),
     ]
 )
-"""The begin of the next line, the readings of the current second, and sums of the earlier values.
+"""The reading at which the next line begins, the readings of the current second, and sums of the earlier values.
 
 For the maximum, the sums are of the current window, and the last two fields are of the windows before it.
 """

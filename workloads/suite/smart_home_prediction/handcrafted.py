@@ -35,7 +35,7 @@ OUTPUT = np.dtype(
     + [(name, PREDICTION[name]) for name in (PREDICTION.names or ())[1:]]
 )
 LAST_READING = (("seen", np.int8), ("last_ts", np.int64), ("load_mw", np.int64))
-"""Whether the plug has a reading, and the begin of the next line."""
+"""Whether the plug has a reading, and the reading at which the next line begins."""
 
 
 def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: int) -> Operator:

@@ -1,4 +1,4 @@
-"""Query VI by hand: one operator O+ by location, whose window has a row for each user.
+"""Yahoo query VI, written by hand: one O+ (`model.operators`) by location, whose window has a row per user.
 
 It merges the three stages of the typed form. Events update the user's row in the location's table
 directly, without a second key and without sorting.

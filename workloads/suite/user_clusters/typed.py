@@ -1,4 +1,4 @@
-"""Query VI, typed: looks up locations, sums each user's events, clusters each location's users.
+"""Yahoo query VI as a typed graph (`model.dataflow`): looks up locations, sums events, clusters users.
 
 Every `period_ms` the query clusters the users who were active in the period, by their actions since the
 beginning. These users reach the last stage at the marker that closes the period. SORT orders them by
