@@ -313,7 +313,7 @@ class _Tests:
         self._expected = self._begun = 0
 
     def expect(self, laws: int) -> None:
-        """Count further laws in the total of the progress."""
+        """Add a number of laws to the total that is passed to `progress`."""
         self._expected += laws
 
     def search(self, condition: str, where: str, law: Callable[[Draw], None]) -> Violation | None:

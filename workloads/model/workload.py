@@ -262,6 +262,7 @@ class Workload:
 
 
 def _convert(where: str, parameter: Parameter, raw: object) -> ParamValue:
+    """Return a value as the parameter's type, within its limits; `where` is for messages."""
     if raw is None:
         return parameter.default
     kind = type(parameter.default)

@@ -54,6 +54,7 @@ def winning_bids(
             out.add(t.auction)
 
     def set_best_bid(w: Any, t: Any) -> None:
+        """Store bid `t` as the best bid of auction state `w`."""
         w.has_bid = 1
         w.bidder = t.person
         w.bid_ts = t.ts

@@ -99,6 +99,8 @@ class _Channel:
 
 
 class _Network:
+    """Runs the nodes, and holds the channels between them; see `run` for `period`."""
+
     def __init__(
         self, nodes: Sequence[Node], feeds: Mapping[int, Sequence[Element]], period: int | None
     ) -> None:

@@ -25,6 +25,8 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Template:
+    """Holds and checks what all templates have."""
+
     name: str
     reads: TraceType
     gives: TraceType

@@ -105,6 +105,7 @@ class DependenceGraph:
     def _cost(
         self, kind: int, kinds: Collection[int], tags: Collection[ImplTag]
     ) -> tuple[int, int, int]:
+        """Return the sort key for removing a kind: low rates first, then kinds with many dependences."""
         rate = sum(self.rates[tag] for tag in tags if tag.kind == kind)
         degree = sum((kind, other) in self.dependent for other in kinds)
         return rate, -degree, kind

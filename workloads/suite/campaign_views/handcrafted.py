@@ -35,9 +35,8 @@ def program(query: Params) -> Query:
         w[0].block_views[t.ts // markers_ms % blocks] += 1
 
     def slide(w: Any) -> None:
-        oldest = (
-            w[0].left // markers_ms - 1
-        ) % blocks  # `slide` is called after the window has advanced
+        # The window has already advanced.
+        oldest = (w[0].left // markers_ms - 1) % blocks
         w[0].views -= w[0].block_views[oldest]
         w[0].block_views[oldest] = 0
 

@@ -83,7 +83,7 @@ class _Table:
 def _by_vehicle(
     column: dict[str, Ints], minute: Ints
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return masks of the reports that enter a segment, are first there in a minute, or are of stopped vehicles."""
+    """Return three masks of reports: on entry to a segment, first there in a minute, and of a stopped vehicle."""
     order = np.argsort(column["vid"], kind="stable")
 
     def equals_previous(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:

@@ -117,6 +117,7 @@ def generate(
 def _rows_of_day(
     params: Params, session: Session, seed: int, day: int, begin: int, end: int
 ) -> dict[str, npt.NDArray[np.integer]]:
+    """Return rows [begin, end) of a side, all on one day."""
     trades_before = trades_until(session, seed, day)
     trade = np.arange(begin, end, dtype=np.int64) - day * session.trades
     second = np.searchsorted(trades_before, trade, side="right") - 1

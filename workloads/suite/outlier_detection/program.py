@@ -332,7 +332,7 @@ def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
 
 
 def share(state: Any, part: Any) -> None:
-    """Copy the fields by which connections are judged from `state` to `part`."""
+    """Copy from `state` to `part` the fields by which connections are judged."""
     part.checks = state.checks
     part.mean_count = state.mean_count
     part.mean_score = state.mean_score
@@ -346,7 +346,7 @@ def share(state: Any, part: Any) -> None:
 
 
 def hand_over(state: Any, part: Any) -> None:
-    """Copy the counts, which only one part may have, from `state` to `part`."""
+    """Copy from `state` to `part` the counts, which only one part may have."""
     copy(state.all_support, part.all_support)
     copy(state.all_sums, part.all_sums)
     copy(state.all_squares, part.all_squares)

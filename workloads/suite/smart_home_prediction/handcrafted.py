@@ -48,6 +48,7 @@ def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: 
             out.add(t.plug)
 
     def update(w: Any, t: Any, out: Any) -> None:
+        """Store the least and the greatest load of the reading's second, with the device of the least."""
         device, load_mw = type_of(t.plug, t.device), t.watts * 1000
         place = t.ts - w[0].left
         if w[0].heard[place] == 0:
@@ -63,6 +64,7 @@ def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: 
         w[0].greatest_mw[place] = max(w[0].greatest_mw[place], load_mw)
 
     def expire(w: Any, out: Any) -> None:
+        """Emit the loads on the lines up to the window's last reading, where the next line begins."""
         s = w[0]
         for place in range(period):
             if s.heard[place] == 0:
@@ -111,11 +113,13 @@ def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Op
         out.add(t.device)
 
     def update(w: Any, t: Any, out: Any) -> None:
+        """Add a plug's load to the sum of its second."""
         slot = t.second % slots
         w[0].sum_mw[slot] += t.load_mw
         w[0].plugs[slot] += 1
 
     def expire(w: Any, out: Any) -> None:
+        """Emit averages and predictions of the seconds that no later line can reach."""
         begin = w[0].left + period - slots + 1
         for second in range(begin, begin + period):
             slot = second % slots

@@ -68,6 +68,7 @@ def row_store(table: str, columns: Columns) -> StoreRow:
 
 @lru_cache(maxsize=8)
 def _store(path: Path, table: str, columns: Columns) -> StoreRow:
+    """Return a compiled function that stores a row; its first call begins a new file."""
     sqlite = library()
     open_v2 = c_function(sqlite, "sqlite3_open_v2", 4)
     execute = c_function(sqlite, "sqlite3_exec", 5)
