@@ -4,8 +4,8 @@ A pass is evidence, not proof; a failure is a shrunk counterexample. The laws, b
 
 - DGS programs: conditions C1 to C3 (DGS paper, Definition 2.3) and the law of time. Consistent programs
   give the sequential answer under every plan (Theorem 2.4); nested forks test this, too.
-  The law of time: an output carries the timestamp of the event that caused it. So an input that is cut at
-  a time gives the answer that is cut at that time. Latency measurements and open-loop runs rely on this.
+  The law of time: an output carries the timestamp of the event that caused it. So cutting the input at a
+  time cuts the answer at that time. Latency measurements and open-loop runs rely on this.
   `docs/decisions/0002-consistency-checker.md` explains why C1 is not read literally.
 - O+ queries: the assumptions of virtual shared-nothing parallelism, see `operators.laws`.
 - Ordered pipelines: the assumptions that let several workers run one operator, see `pipeline.laws`.

@@ -181,7 +181,7 @@ def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict
     direction = below(draw_for_trip(_DIRECTION, driver), 2)
     pace = _SLOWEST_FT + below(draw_for_trip(_PACE, driver), _FASTEST_FT - _SLOWEST_FT + 1)
 
-    # Vehicles move as on an empty road, at their pace; a slow segment is longer there than in fact.
+    # Distances are first computed on an empty road, at the vehicles' pace, on which slow segments are longer.
     percent = _speed_percent(seed, vehicles, expressways)
     road = xway * 2 + direction
     ends = np.cumsum(MILE_FT * 100 // percent, axis=1)

@@ -4,7 +4,7 @@ After each bid, a pipeline emits the numbers of bids, bidders and auctions of th
 
 Its operators are: new bidders -> new auctions -> totals. A set of bits describes a bid: bit 0 for any price, bit 1 + r
 for price range r. The first two operators find the bits that are new on a day for the bidder and for the auction. The
-third operator adds the bits of all bids. Statistics are of each channel, or of all channels together.
+third operator adds the bits of all bids. There are statistics for each channel, or for all channels together.
 
 Bidders and auctions of earlier days stay in the states, until they bid again.
 """

@@ -1,7 +1,7 @@
 """Generates Nexmark's events by the definition of its public generators (docs/nexmark.md).
 
 Event e depends only on the seed and e: row i of stream s is event i * streams + s in order of event
-time. Each `group` consecutive events are read out of order: the k-th is number k * 953 modulo `group`. The
+time. Every `group` consecutive events are read out of order: the k-th is number k * 953 modulo `group`. The
 lab sorts them, as it sorts all input; `late_by` records how late each event was read.
 """
 

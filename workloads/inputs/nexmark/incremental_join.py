@@ -1,4 +1,4 @@
-"""Builds the join of queries 3 and 20. Each key has one event of a given type, which pairs with its other events.
+"""Builds the join of queries 3 and 20. Each key has one event of a given type; it pairs with the key's other events.
 
 A pair leaves at the time of its later event. Events that come before the event of the given type are stored until then.
 """

@@ -17,8 +17,8 @@ from streamlab.workloads.model.streams.records import rows_to_columns
 class Sessions:
     """The clicks of closed sessions, by session, then in input order.
 
-    A session is closed by the user's next click, more than the gap later. The last session of a user stays
-    open.
+    A session is closed by the user's next click, if that comes more than the gap later. The last session of
+    a user stays open.
 
     Attributes:
         row: row of the click in the input.

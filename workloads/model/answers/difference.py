@@ -166,7 +166,7 @@ def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
 
 
 def _unmatched_rows(hashes: HashArray, other_hashes: HashArray) -> IntArray:
-    """Return, ascending, the rows that occur more often in `hashes` than in the other; of equal rows, the last."""
+    """Return, ascending, the excess rows of `hashes` over `other_hashes`; of equal rows, the last are in excess."""
     values, counts = np.unique(hashes, return_counts=True)
     other_values, other_counts = np.unique(other_hashes, return_counts=True)
     position = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))

@@ -1,8 +1,8 @@
 """Matches the rows of an answer with expected rows whose floats are within their tolerances.
 
-Rows match if their other fields are equal and each float is within its tolerance. Each expected row
-matches at most one row. Matched rows get the expected floats, so that the comparison of traces that
-follows sees equal rows.
+Rows match if each float is within its tolerance and all other fields are equal. Each expected row matches
+at most one row. Matched rows get the expected floats, so that the comparison of traces, which follows, sees
+equal rows.
 """
 
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 MAX_PAIRS = 1 << 22
 MAX_GROUPS = 10_000
-"""A group has the rows whose other fields are equal. Its rows are first paired in the order of their floats.
+"""Rows of a group have equal fields without tolerances. They are first paired in the order of their floats.
 If that leaves rows unmatched, a maximum matching is computed: in up to MAX_GROUPS groups, each of up to
 MAX_PAIRS pairs (a table of 4 MiB)."""
 
@@ -117,7 +117,7 @@ class _Matcher:
         return True
 
     def match_groups(self, *, with_levels: bool) -> None:
-        """Match rows without a partner, within groups of equal other fields."""
+        """Match rows without a partner, within groups of rows whose fields without tolerances are equal."""
         left = np.setdiff1d(np.arange(len(self._expected["ts"])), self._partner)
         right = np.flatnonzero(self._partner < 0)
         if not len(left) or not len(right):
@@ -144,7 +144,7 @@ class _Matcher:
     def _group_rows(
         self, columns: Columns, rows: IntArray, with_levels: bool
     ) -> tuple[IntArray, HashArray]:
-        """Return the rows and their hashes of all other fields, sorted by hash, then by floats."""
+        """Return rows, and hashes of their fields without tolerances; both sorted by hash, then by floats."""
         hashes = self._hashes(columns, with_levels)[rows]
         floats = [columns[name][rows] for name in reversed([*self._loose])]
         order = np.lexsort((*floats, hashes))

@@ -25,7 +25,7 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Template:
-    """Holds and checks what all templates have."""
+    """Holds the attributes that all templates have, and checks them."""
 
     name: str
     reads: TraceType

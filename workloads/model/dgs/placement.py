@@ -78,9 +78,9 @@ def place(
 
 
 def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
-    """Return how many workers each stream gets: one, then more while the stream has most events per worker.
+    """Return the number of workers of each stream, at most `most`.
 
-    No stream gets more than `most`.
+    Each stream gets one worker; the others go, one by one, to the stream with most events per worker.
     """
     shares = [1] * len(events)
     for _ in range(workers - len(events)):
