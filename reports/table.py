@@ -26,8 +26,8 @@ class HeadlineRow:
     """A cell of the matrix, formatted; missing quantities are None.
 
     Attributes:
-        ratio: median throughput over that of the baseline, which the text names. The baseline is a cell of
-            the same class: same workload and input, equal conditions.
+        ratio: median throughput over the baseline's; its text names the baseline. The baseline is a cell
+            of the same class: same workload and input, equal conditions.
         is_clear: whether the ranges of this cell and the baseline are disjoint; a single repetition has
             a range of 30 % either way.
         no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.

@@ -53,7 +53,7 @@ class StatusTest:
 def level(status: str | None, steady: str | None = None) -> int:
     """Return the index of a trial's status in `ORDER`; an unknown status counts as a crash.
 
-    `steady` is the column of this name, since an unsteady catch-up trial has the status ok.
+    `steady` is the trial's column of this name. It decides for catch-up trials: unsteady ones have the status ok.
     """
     if status == schema.OK and steady == schema.UNSTEADY:
         status = schema.UNSTEADY

@@ -320,7 +320,7 @@ class OpenDeclaration:
 
     @property
     def error(self) -> str:
-        """The message about its use as a workload."""
+        """The error message if it is used as a workload."""
         return (
             f'{self.place} has no result; give result={{"rows": lab.count()}} or other aggregates, or write it '
             "as a decorator (@) above a class with add and result"

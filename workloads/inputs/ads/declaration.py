@@ -81,7 +81,7 @@ WINDOW = {
     ),
 }
 _MAX_BLOCKS = 10_000
-"""Bounds the state of a key, which has a count for each block of a sliding window."""
+"""Largest number of blocks of a sliding window; a key's state has a count for each of them."""
 
 
 def blocks_in(query: Params, parameter: str = "window_ms") -> int:

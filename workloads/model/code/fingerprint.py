@@ -338,7 +338,7 @@ def _imports_within(code: CodeType) -> Set[str]:
 
 
 def _imports_of(source: bytes, package: str) -> tuple[str, ...]:
-    """Return the full names of the imports in a module's source; some may be no modules."""
+    """Return the full names of the imports in a module's source; some may not be modules."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""Builds the dependence graph on implementation tags, and splits it by removing kinds."""
+"""Builds the dependence graph on implementation tags (a kind in one stream), and splits it by removing kinds."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

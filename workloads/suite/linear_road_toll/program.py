@@ -38,11 +38,11 @@ STOPPED = 4
 """Reports in a row at one position of a vehicle that has stopped."""
 MINUTE_MS = 60_000
 MINUTES = 5
-"""Minutes of the mean speed."""
+"""Number of minutes over which the mean speed is taken."""
 REACH = 5
 """Number of segments that are free of toll because of an accident: its own and the four before it."""
 SLOTS = MINUTES + 1
-"""Minutes of a segment's statistics: the current minute and the minutes of the mean speed."""
+"""Number of minutes in a segment's statistics: the current minute, and those of the mean speed."""
 
 SEEN = np.dtype(
     [

@@ -38,7 +38,7 @@ DAY_MS = 86_400_000
 _ROWS = 1  # stream of random numbers for the rows of both sides
 _COMPANY, _INSTANT, _NOISE, _CONTRARY = range(4)  # lanes of random numbers
 _NOISE_PART = 16
-"""A trade is up to 1/16 of the gap away from the company's current price."""
+"""A trade is up to 1/16 of `Session.gap` away from the company's current price."""
 
 PARAMETERS = {
     "seconds": Parameter(

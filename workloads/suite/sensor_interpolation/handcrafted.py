@@ -1,4 +1,4 @@
-"""Averages loads by hand: one operator O+, whose windows advance from marker to marker.
+"""Averages loads by a handwritten operator O+ (`model.operators`), whose windows advance from marker to marker.
 
 It interpolates and averages without sorting. Only the least and the greatest reading of a second
 matter, so the state holds these two until the next second or the end of the window.

@@ -1,10 +1,10 @@
-"""Predicts consumption by hand: a query of two operators O+, by plug and by type of device.
+"""Predicts consumption by a handwritten query of two operators O+ (`model.operators`): by plug, by device type.
 
 The first operator stores a window's readings by second. Only the least and the greatest reading of
-a second matter, so it need not sort. It interpolates when the window ends, because earlier records,
-with the time of the window's end, would advance the watermark of the second operator too soon. The
-second operator averages and predicts. It has the same windows, and has received all records of a
-window when the next window ends.
+a second matter, so it need not sort. It interpolates only when the window ends: its records have that
+time, so earlier records would advance the watermark of the second operator too soon. The second operator
+averages and predicts. It has the same windows, and has received all records of a window when the next
+window ends.
 """
 
 from typing import Any
