@@ -1,8 +1,8 @@
 """Defines readings of smart plugs (DEBS 2014 Grand Challenge; Data-Trace Types, section 6).
 
 A plug sits between a wall outlet and a device, and reports the watts that it draws about every 2 s.
-It belongs to a unit of a building. Each reading carries the type of the device, because a table of real
-plugs belongs to its dataset. `smart_home_prediction` can join its own table instead.
+It belongs to a unit of a building. Each reading carries the type of the device, because the devices of
+real plugs differ between datasets. `smart_home_prediction` can join its own table of devices instead.
 
 Event times are in seconds, as in the challenge and in most logs of plugs. A plug may have several
 readings in one second, and gaps without any.

@@ -97,7 +97,7 @@ class OpStateless(_Template):
 class OpKeyedOrdered(_Template):
     """Maps O(K, V) to O(K, W); each key has a state, which the key's items update in order.
 
-    It emits only items of the key of the current item or state.
+    Its functions emit only items of the key with which they are called.
 
     Attributes:
         name, reads, gives, max_outputs: See `OpStateless`.
