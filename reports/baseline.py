@@ -20,7 +20,7 @@ SHORTEST_S = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The cell to which the ratios of a class refer.
+    """The cell to which the ratios of a class refer; a class has all cells with equal conditions.
 
     Attributes:
         cell: the cell.
@@ -57,7 +57,7 @@ def baselines(cells: Sequence[Cell]) -> Mapping[Conditions, Baseline]:
 
 
 def missing_ratio_reason(cell: Cell, bases: Mapping[Conditions, Baseline]) -> str:
-    """Return the reason, as one word, why a cell with a rate has no ratio; empty if it has a ratio."""
+    """Return in one word why a cell with a rate has no ratio; empty if it has a ratio, or no rate."""
     if cell.throughput_eps is None:
         return ""
     if cell.conditions is None:

@@ -22,7 +22,7 @@ class EnergyUse:
 
     Attributes:
         workload: workload and input in words.
-        load: the load in words: `offered 50.0 k/s`, `sustainable rate, 61.2 k/s`, or catch-up.
+        load: the load in words: `offered 50.0 k/s`, `sustainable rate, 61.2 k/s`, or catch-up (full speed).
         cell: the cell, whose status may need a mark.
         gross_j, net_j: joules per 1,000 input events.
         power_w, idle_w: watts.
@@ -75,6 +75,7 @@ def reasons(rows: Iterable[TrialRow]) -> list[str]:
 
 
 def _rank(use: EnergyUse) -> tuple[int, float]:
+    """Return a sort key: offered rates first, then sustainable rates, both ascending, then catch-up."""
     load = use.cell.load
     if load is None:
         return (2, 0.0)

@@ -52,7 +52,7 @@ def duration(ns: float) -> Quantity:
 
 
 def latency(ns: float) -> Quantity:
-    """Format a latency in nanoseconds; a latency below SHORTEST_NS as a bound, since reading the clock takes 30 ns."""
+    """Format a latency in nanoseconds; below SHORTEST_NS as `< 100 ns`, since reading the clock takes 30 ns."""
     quantity = duration(ns)
     if ns >= SHORTEST_NS:
         return quantity

@@ -28,8 +28,8 @@ class OfferedLoad:
         arrival: the arrival process, with its parameters in words.
         warm_up_s, window_s: the requested lengths.
         objective: the condition on the latency; empty without one.
-        offered_eps: rate of the due times. This attribute and all measured ones below are None unless
-            the cell is verified.
+        offered_eps: rate of the due times, at which events should be sent. This attribute and all
+            attributes below are measured, and are None unless the cell is verified.
         ceiling_eps: highest rate of the generator; None for a virtual source.
     """
 

@@ -21,7 +21,7 @@ FEWEST_TRIALS = 3
 LEAST_DIFFERENCE = 0.3
 """Minimum difference between slowest and fastest trial for a warning; smaller ones are usual on shared machines."""
 TIMES_NOISE = 4.0
-"""Minimum ratio of a cell's difference to the median difference in the run's other cells."""
+"""Minimum ratio, for a warning, of a cell's difference to the median difference in the run's other cells."""
 NOISE_ALONE = 0.125
 """Assumed median difference in a run with fewer than two other cells."""
 

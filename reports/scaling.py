@@ -56,8 +56,8 @@ class Slower:
     def doubt(self) -> str:
         """Why the difference may be chance; empty with enough processes and separate ranges.
 
-        With few processes, even separate ranges may be chance: with two processes per cell in one
-        case of six.
+        With few processes, even separate ranges may be chance: with two processes per cell, they are so in
+        one of six cases.
         """
         assert self.fewer.throughput_eps and self.more.throughput_eps
         n = (self.fewer.throughput_eps.n, self.more.throughput_eps.n)
@@ -118,6 +118,9 @@ def _compare(
     return Slower(
         place=place, fewer=fewer, more=more, ratio=ratio, is_apart=is_apart, reasons=reasons
     )
+
+
+# Each function below returns a sentence about a possible reason, or "" if the numbers do not show it.
 
 
 def _short_part(more: Cell) -> str:

@@ -1,7 +1,8 @@
 """Reads a run's searches for a sustainable rate: settings, probes and results.
 
-The rows of the trials have the votes. `searches/<cell>.json` in the run directory has the bracket and the outcome of
-each probe. A search with a wrong answer has no number.
+A probe tests a rate, and each trial of a probe is a vote. `searches/<cell>.json` in the run directory has the bracket
+(the highest rate that passed and the lowest that failed), and the outcome and votes of each probe. The rows of the
+trials have the measurements. A search with a wrong answer has no number.
 """
 
 import json
@@ -136,6 +137,8 @@ def read_searches(run: Run, cells: Iterable[Cell]) -> tuple[Search, ...]:
 
 
 class _Bracket(msgspec.Struct, frozen=True, kw_only=True):
+    """The bracket in a search's record; see `Search` for the fields."""
+
     r_pass_eps: float | None = None
     r_fail_eps: float | None = None
     confirmed: bool = False

@@ -97,7 +97,7 @@ class SideBySide:
 def side_by_side(runs: Sequence[Run], *, seed: int) -> SideBySide:
     """Compare two or more runs with the first of them.
 
-    With the seed of `lab compare`, the intervals equal those of this command.
+    With the same `seed` as `lab compare`, the intervals are the same as its intervals.
 
     Raises:
         IncomparableError: a run has no cell in common with the first.

@@ -1,8 +1,8 @@
 """Follows each cell over the runs of a machine, and finds steps from one run to the next.
 
 Each run is compared with the previous run that has the cell, as `lab gate` compares with a stored run
-(`streamlab.results.stats.decision.ONE_STAGE`). The rule has exact one-sided Mann-Whitney tests over
-fresh processes, Benjamini-Hochberg over the run's cells, and a floor for the effect.
+(`streamlab.results.stats.decision.ONE_STAGE`): by exact one-sided Mann-Whitney tests over fresh processes,
+a Benjamini-Hochberg correction over the run's cells, and a floor, up to which an effect is no change.
 A step needs both a change by this rule and intervals that do not overlap. So slow drifts and runs with few
 processes show no step.
 """

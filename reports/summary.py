@@ -288,7 +288,7 @@ def _parse_json(text: str) -> Mapping[str, object]:
 
 
 def _engine_tag(summary: CellSummary) -> str:
-    """Return the label of the engine's table: the part of the id between place and load."""
+    """Return the label of the engine's table in the matrix: the part of the cell's id before the load's label."""
     if not summary.variant:  # imported: the id is the benchmark's name in another tool
         return ""
     places = 4 + (summary.rows[0].batch is not None)  # workload, engine, variant, workers, batch

@@ -26,8 +26,8 @@ class HeadlineRow:
     """A cell of the matrix, formatted; missing quantities are None.
 
     Attributes:
-        ratio: median throughput over that of the baseline, which the text names. The baseline is a cell of
-            the same class: same workload and input, equal conditions.
+        ratio: median throughput over the baseline's; its text names the baseline. The baseline is a cell
+            of the same class: same workload and input, equal conditions.
         is_clear: whether the ranges of this cell and the baseline are disjoint; a single repetition has
             a range of 30 % either way.
         no_ratio: why a cell with a rate has no ratio: `alone` in its class, `undeclared` or `short`.
@@ -71,9 +71,9 @@ def classes_of(members: Sequence[Cell]) -> list[tuple[str, list[HeadlineRow]]]:
 
 
 def in_groups(cells: Sequence[Cell]) -> list[tuple[Group, list[Cell]]]:
-    """Sort cells by engine, variant, batch, workers and rate within workload and input.
+    """Group cells by workload and input, and sort each group by engine, variant, batch, workers and rate.
 
-    Workloads and engines keep the order of the matrix, in which they first ran.
+    Workloads and engines keep the order in which they first appear, which is that of the matrix.
     """
     groups = list(dict.fromkeys(map(group_of, cells)))
     engines = list(dict.fromkeys((cell.engine, cell.variant) for cell in cells))

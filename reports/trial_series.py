@@ -39,7 +39,7 @@ class TrialTimeline:
     Attributes:
         times_s: middle of each point.
         phases: phases in order.
-        rates: events/s emitted and consumed; omits the last row, which is partial, as does `cores`.
+        rates: events/s emitted and consumed. `rates` and `cores` omit the last row, which is partial.
         backlog: largest backlog within each point.
         latency_ns: largest p50, p99 and max within each point.
         cores: CPU-seconds per second.

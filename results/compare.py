@@ -100,7 +100,7 @@ class Ratio:
         n_old, n_new: number of processes in each run.
         ratio: new / old.
         low, high: ends of the ratio's 95 % bootstrap interval; None with fewer than three values. For
-            `r_pass`, the smallest and largest ratio that the brackets of both searches allow.
+            `r_pass` (sustainable rates), the smallest and largest ratio that both brackets allow.
         p: two-sided p-value, adjusted over the cells of the metric; None for `r_pass`.
         word: the verdict; `better` and `worse` require an interval without 1.
     """

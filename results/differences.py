@@ -74,7 +74,7 @@ def _cell_differences(
     ]
     if fields or explained:
         return fields
-    # Another version of the lab computed the hash, from a value that run.json lacks.
+    # No recorded field differs, so another lab version hashed a value that run.json lacks.
     before, after = (
         f"{row.fingerprint} ({run.meta.lab_version})" for run, row in ((old, ours), (new, theirs))
     )

@@ -238,7 +238,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True):
     load_cov: Annotated[
         float | None, "median over the steps with work of the instances' load CoV"
     ] = None
-    # Energy. Null with the reason where no counter can be read, never 0.
+    # Energy. If no counter can be read, values are null, never 0, and `energy_reason` says why.
     energy_source: Annotated[str | None, "pyrapl, powercap, perf, or none"] = None
     energy_reason: Annotated[
         str | None, "why the columns are null, or which readings were lost"

@@ -23,7 +23,9 @@ _ROOT_FILES = ("run.json", "trials.parquet")
 _WRITTEN_BY_LAB = ("trials", "searches", "outputs")
 _WRITTEN_BY_TRIALS = ("series", "logs")
 _SUFFIXES = (".reconfigurations.parquet", ".parquet", ".hlog", ".log")
-"""Reports and drawings have no seal: the lab can make them again from sealed files."""
+"""Sealed files, folders of sealed files by their writer, and suffixes of the files of one trial.
+
+Reports and drawings have no seal: the lab can make them again from sealed files."""
 
 _LINE = re.compile(rb"([0-9a-f]{64})  ([^\n]+)")
 _LONGEST_LINE = 1 << 13

@@ -45,7 +45,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartLine:
-    """A variant of an engine with one unit of hand-over.
+    """A variant of an engine with one unit of hand-over (number of events that are handed over at once).
 
     Attributes:
         best: the row with the highest rate, or without any rate the first row.

@@ -192,7 +192,7 @@ def _update_run(run_dir: Path, out: Path) -> tuple[SiteRun, bool]:
 
 
 def _digest_of_run(run_dir: Path) -> str:
-    """Return a digest of a run's files and the pages' code; the seals represent the files they cover."""
+    """Return a digest of a run's files and the pages' code; sealed files are represented by their seals."""
     digest = hashlib.sha256(_digest_of_code())
     seals = run_dir / SEALS
     paths = [seals] if seals.exists() else sorted(run_dir.glob("*/*"))

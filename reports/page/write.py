@@ -183,7 +183,7 @@ def _make_downloads(rows: Sequence[TrialRow], name: str) -> tuple[Download, ...]
 def _overview_variables(
     run: Run, cells: Sequence[Cell], searches: Sequence[Search]
 ) -> dict[str, Any]:
-    """Return the variables of the top of the page, and the cells without a number."""
+    """Return the template's variables for the top of the page, and for the list of cells without a number."""
     missing = missing_cells(run.meta, cells, searches)
     complete = run.meta.complete is not False
     warnings = warnings_of(run.rows)

@@ -93,6 +93,7 @@ def published_claims(paper: str, folder: Path = FOLDER / "claims") -> tuple[Clai
 
 
 def _parse_claim(where: str, row: dict[str, str]) -> ClaimRow:
+    """Convert a row; removes the converted columns from `row`."""
     try:
         for name in ("low", "high"):
             float(row[name].partition(" ")[0] or 0)

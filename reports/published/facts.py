@@ -123,6 +123,7 @@ def read_pairs(text: str) -> dict[str, str]:
 
 
 def _parse_fact(where: str, row: dict[str, str]) -> Fact:
+    """Convert a row; removes the converted columns from `row`."""
     try:
         low, high = float(row.pop("low")), float(row.pop("high") or math.inf)
     except ValueError as error:

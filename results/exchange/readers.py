@@ -1,6 +1,6 @@
 """Reads files of other tools: one trial per process, as far as a file distinguishes processes.
 
-A process is a file of Google Benchmark, Criterion.rs or Bencher, a time of hyperfine, or a fork of JMH.
+One process counts as: a file of Google Benchmark, Criterion.rs or Bencher; a time of hyperfine; a fork of JMH.
 Several repetitions within a process become one trial with their median, since they are not independent.
 """
 

@@ -32,7 +32,7 @@ class Rule:
         alpha: level of each test.
         q: false discovery rate over the cells of a stage.
         floor: effects up to this share are no change.
-        noise_factor: effects up to this many times the A/A MAD are no change either.
+        noise_factor: effects up to this many times the A/A noise (`Noise.mad`) are no change either.
         unstable_above: an unchanged cell is `unstable` if its values do not exclude a change of this
             share, or if its A/A 95th percentile is larger.
         draws: number of resamples for the noise.

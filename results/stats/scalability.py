@@ -1,4 +1,4 @@
-"""Fits the universal scalability law to rates at several numbers of workers.
+"""Fits the universal scalability law to rates X(n) at several numbers n of workers.
 
     X(n) = rate_eps n / (1 + contention (n - 1) + coherence n (n - 1))
 

@@ -53,7 +53,7 @@ class StatusTest:
 def level(status: str | None, steady: str | None = None) -> int:
     """Return the index of a trial's status in `ORDER`; an unknown status counts as a crash.
 
-    `steady` is the column of this name, since an unsteady catch-up trial has the status ok.
+    `steady` is the trial's column of this name. It decides for catch-up trials: unsteady ones have the status ok.
     """
     if status == schema.OK and steady == schema.UNSTEADY:
         status = schema.UNSTEADY
@@ -65,9 +65,9 @@ def compare_statuses(old: Sequence[int], new: Sequence[int], alpha: float) -> St
 
     `old` and `new` have the `level` of each trial, at least one trial each.
 
-    Example: the old arm has no worse status. With ten trials per arm, four or more worse trials in the new
-    arm are significant at 0.05, and up to three exclude a change that users would notice. With four trials
-    per arm, four worse trials are significant, and no number excludes such a change.
+    Example: no trial of the old arm has a worse status. With ten trials per arm, four or more worse trials
+    in the new arm are significant at 0.05, and up to three exclude a change that users would notice. With
+    four trials per arm, four worse trials are significant, and no number excludes such a change.
     """
     levels = sorted({*old, *new} - {0})
     counts = [

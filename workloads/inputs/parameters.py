@@ -4,7 +4,7 @@ from streamlab.workloads.model import Parameter
 
 
 def skew_parameter(over: str, default: float = 0.0) -> Parameter:
-    """Return the exponent of a Zipf distribution."""
+    """Return the parameter for the exponent of a Zipf distribution of `over`."""
     return Parameter(
         default=default, help=f"Zipf exponent of {over}; 0 is uniform", minimum=0.0, maximum=10.0
     )
@@ -13,7 +13,7 @@ def skew_parameter(over: str, default: float = 0.0) -> Parameter:
 def streams_parameter(
     units: str, default: int = 1, *, each: str = "", most: int = 512
 ) -> Parameter:
-    """Return the number of physical streams over which generated units are spread; `each` qualifies the streams."""
+    """Return the parameter for the number of physical streams that share the `units`; `each` qualifies the streams."""
     return Parameter(
         default=default,
         help=f"physical streams{each}; {units} are assigned in turn",

@@ -24,7 +24,7 @@ class Layout:
     Attributes:
         period: The parameter with the number of events of each ordinary stream between two synchronizing events.
         fields, sync_fields: Structured dtypes of the events of ordinary and synchronizing streams.
-        drifts: Whether ordinary streams are idle in some eras, by parameter `drift`.
+        drifts: Whether ordinary streams are idle in some eras, whose length is parameter `drift`.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class Layout:
     drifts: bool = False
 
     def parameters(self, period: int, between: str) -> dict[str, Parameter]:
-        """Return the parameters of the layout; `period` is a default, `between` names the synchronizing events."""
+        """Return the layout's parameters; `period` is the default period, `between` names the synchronizing events."""
         return {
             "streams": Parameter(
                 default=2, help=f"number of {self.kind} streams", minimum=1, maximum=1024
@@ -79,4 +79,5 @@ class Layout:
         return {"tag": (self.is_sync(params, index) + 2 * key).astype(np.int32)}
 
     def _era(self, params: Params) -> int:
+        """Return the length of an era in ticks; 0 if ordinary streams are never idle."""
         return era_of(params) if self.drifts else 0

@@ -4,8 +4,8 @@ A pass is evidence, not proof; a failure is a shrunk counterexample. The laws, b
 
 - DGS programs: conditions C1 to C3 (DGS paper, Definition 2.3) and the law of time. Consistent programs
   give the sequential answer under every plan (Theorem 2.4); nested forks test this, too.
-  The law of time: an output carries the timestamp of the event that caused it. The answer for a cut input
-  is then the cut answer. Latency measurements and open-loop runs rely on this.
+  The law of time: an output carries the timestamp of the event that caused it. So cutting the input at a
+  time cuts the answer at that time. Latency measurements and open-loop runs rely on this.
   `docs/decisions/0002-consistency-checker.md` explains why C1 is not read literally.
 - O+ queries: the assumptions of virtual shared-nothing parallelism, see `operators.laws`.
 - Ordered pipelines: the assumptions that let several workers run one operator, see `pipeline.laws`.
@@ -63,7 +63,7 @@ ROUNDED = "with numbers that round"
 """Text after the place of a law that is tested on floats whose sums round."""
 
 HISTORIES_PER_INPUT = 8
-"""Number of histories of the other laws for which `check_also` tests one input."""
+"""`check_also` tests one input for this many histories of the other laws."""
 
 Progress = Callable[[str, int, int], None]
 """Receives the law under test, the number of histories tested so far, and the number of histories of all laws."""
@@ -101,7 +101,8 @@ class ConsistencyReport:
         checked: The tested laws, e.g. `C2 for counter -> (counter, counter)`.
         skipped: The laws that were not tested, with the reason.
         violations: The laws that fail; empty if no counterexample was found.
-        rounding: The laws that hold only up to the rounding of floats, the difference, an example.
+        rounding: A text for each law that holds only up to the rounding of floats, with the largest
+            difference; the first text has an example, too.
         examples: Histories tested for each entry of `checked`, unless the entry states a number.
     """
 
@@ -269,9 +270,10 @@ def check_also(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> ConsistencyReport:
-    """Test one more law, of an engine instead of the model, and return the report with its result.
+    """Test a law that an engine must obey, and return the report with its result.
 
-    `law` draws an input and raises a counterexample. Inputs are long, so fewer are tried than histories.
+    `law` draws an input and raises if the engine breaks the law. Inputs are longer than histories, so fewer
+    are tried.
     """
     inputs = max(1, report.examples // HISTORIES_PER_INPUT)
     name = f"{condition} for {report.program}"
@@ -282,6 +284,7 @@ def check_also(
 def _with_law(
     report: ConsistencyReport, name: str, violation: Violation | None
 ) -> ConsistencyReport:
+    """Return the report with one more tested law, and its violation, if any."""
     violations = report.violations if violation is None else (*report.violations, violation)
     return replace(report, checked=(*report.checked, name), violations=violations)
 
@@ -310,7 +313,7 @@ class _Tests:
         self._expected = self._begun = 0
 
     def expect(self, laws: int) -> None:
-        """Count further laws in the total of the progress."""
+        """Add a number of laws to the total that is passed to `progress`."""
         self._expected += laws
 
     def search(self, condition: str, where: str, law: Callable[[Draw], None]) -> Violation | None:

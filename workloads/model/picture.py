@@ -23,7 +23,7 @@ SLOT_GAP_IN = 0.3
 TITLE_IN = 0.5
 """Height of a title with its margins, in inches."""
 TITLE_SCALE = 1.3
-"""Width of a title's letter, at 10 points, in letters at 8 points, with a margin."""
+"""Width of a letter of a title (10 points, with a margin), in letters at 8 points."""
 
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
 

@@ -47,7 +47,7 @@ def answer_of(program: Program, data: Input) -> Columns:
 
 
 def totals_of(query: Query, data: Input) -> Columns:
-    """Return the answer of a query of one operator if one window has all tuples: one row per key, at time 1.
+    """Return what a query of one operator would answer if one window had all tuples: one row per key, at time 1.
 
     The results of all windows add up to this answer, for any times of the tuples.
 
@@ -79,8 +79,8 @@ def outputs_at_end(program: Program, data: Input) -> int | None:
     """Return the number of records that a flush at the input's end adds: the records of the open windows.
 
     Return None for programs that are not queries, for arrival times, and for cut inputs, which have not ended.
-    Return None also if the open windows depend on more than MAX_UPDATES updates. Multi windows depend on the tuples
-    of their reach, single windows on all tuples.
+    Return None also if computing the open windows takes more than MAX_UPDATES updates. Multi windows need only the
+    tuples within their reach, single windows all tuples.
     """
     if not isinstance(program, Query) or data.until_ts is not None:
         return None

@@ -5,11 +5,11 @@ from typing import Any
 
 
 def int32(value: Any) -> Any:
-    """Return an integer that the program promises to lie in [-2^31, 2^31).
+    """Return an integer, which must be in [-2^31, 2^31); no code checks it.
 
-    Plain Python returns the number unchanged. Compiled code continues with 32 bits, so that a vector
-    holds twice as many numbers; a number outside the range wraps.
-    Otherwise compiled integer arithmetic uses 64 bits, whatever the field types.
+    Plain Python returns the number unchanged. Compiled code continues with 32 bits, so that a vector holds
+    twice as many numbers; a number outside the range wraps. Without this function, compiled integer
+    arithmetic uses 64 bits, whatever the field types.
     """
     return value
 

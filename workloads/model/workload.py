@@ -145,8 +145,8 @@ class Workload:
         program: Its program.
         output: The data-trace type of its output.
         parameters: Parameters of the generator.
-        keys: Number of keys for some parameters. With a `source`, nothing calls `keys`, `streams` or `generate`.
-        streams: The physical streams for some parameters and an approximate total number of events;
+        keys: Number of keys for given parameters. With a `source`, nothing calls `keys`, `streams` or `generate`.
+        streams: The physical streams for given parameters and an approximate total number of events;
             the returned specs hold the exact sizes.
         generate: `generate(params, seed, streams, index, begin, end)` returns rows [begin, end) of
             stream `index`. Its columns are `ts`, `tag` (only if the stream has several tags), the payload,
@@ -262,6 +262,7 @@ class Workload:
 
 
 def _convert(where: str, parameter: Parameter, raw: object) -> ParamValue:
+    """Return a value as the parameter's type, within its limits; `where` is for messages."""
     if raw is None:
         return parameter.default
     kind = type(parameter.default)
@@ -303,7 +304,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class OpenDeclaration:
-    """A declared window that lacks its result; it decorates a class, and is then a workload.
+    """A declared window that lacks its result; as the decorator of a class, it returns a workload.
 
     Attributes:
         place: Place of the declaration, for messages.
@@ -319,7 +320,7 @@ class OpenDeclaration:
 
     @property
     def error(self) -> str:
-        """The message about its use as a workload."""
+        """The error message if it is used as a workload."""
         return (
             f'{self.place} has no result; give result={{"rows": lab.count()}} or other aggregates, or write it '
             "as a decorator (@) above a class with add and result"

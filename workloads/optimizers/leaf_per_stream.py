@@ -11,8 +11,9 @@ def leaf_per_stream(request: PlanRequest) -> Choice:
     """Give each stream a leaf, and assign leaves to workers in turn.
 
     This is the plan of `by_stream` for one worker per stream (DGS paper, appendix B: "a separate
-    worker for each input stream"), on fewer workers with several leaves each. Neighbours in a tree
-    are on different workers, so every level hands over, and the plan shows the cost of depth.
+    worker for each input stream"), on fewer workers with several leaves each. Neighbours in a tree are on
+    different workers. So every level of the tree hands over between workers, and the plan shows the cost
+    of a deep tree.
     """
     leaves = len(reading_streams(request.program, request.streams))
     plan = choose_plan(

@@ -20,8 +20,8 @@ class Steps:
         shared_joins: synchronizations with other workers, times levels.
         local_joins: synchronizations in which it owns all leaves below, times levels.
         skipped: events of other workers that it skips.
-        cross_updates: states that events across keys change. One of the meeting workers changes them
-            while the others wait.
+        cross_updates: states that events across keys change. One of the synchronizing workers changes
+            them while the others wait.
     """
 
     updates: int = 0
@@ -73,7 +73,7 @@ _COUNTED = ("updates", "ordered", "shared_joins", "local_joins", "handled", "cro
 
 
 def predict(plan: Plan, streams: Sequence[StreamProfile], costs: Costs) -> Prediction:
-    """Predict how long a plan takes: the time of its slowest worker, or all work over the cores.
+    """Predict how long a plan takes: the time of its slowest worker or all work per core, whichever is longer.
 
     A synchronization of several levels hands over at each level. The prediction leaves out waits
     for a worker that has more to do before the same synchronization. It therefore favours more
@@ -173,6 +173,7 @@ def _workers(node: PlanNode) -> set[int]:
 
 
 def _meet(members: set[int], steps: int, workers: dict[int, dict[str, int]]) -> None:
+    """Add `steps` joins to the counts of each worker of `members` in `workers`; one member joins locally."""
     for worker in members:
         workers[worker]["shared_joins" if len(members) > 1 else "local_joins"] += steps
 

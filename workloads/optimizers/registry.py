@@ -44,6 +44,7 @@ def optimizer(name: str) -> Optimizer:
 
 
 def _check_nodes(name: str, request: PlanRequest) -> None:
+    """Raise PlanError if the optimizer ignores the request's nodes, or if they do not fit its streams and workers."""
     nodes, streams = request.nodes, request.streams
     if not nodes:
         return

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def closed_blocks(data: Input, markers_ms: int) -> "pd.DataFrame":
     """Return the events of closed blocks (`FIELDS`, `ts`, `marker`), in total order.
 
-    The marker of an event is the first marker after it. It exists if the final watermark of the
-    input reaches it.
+    A block ends at a marker, and is closed if the final watermark of the input reaches that marker.
+    `marker` is the marker at the end of the event's block: the first after the event.
     """
     import pandas as pd  # heavy
 

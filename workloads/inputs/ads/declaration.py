@@ -48,8 +48,8 @@ def declare_ads_workload(
 ) -> Workload:
     """Return a workload on events of ads, with a program in two forms.
 
-    The oracle gets the full dataset id of its tables. Stored answers are identified by the oracle's
-    arguments, and a prefix of an id may later match another dataset.
+    The oracle gets the full dataset id of its tables, because the oracle's arguments identify stored
+    answers, and a prefix of an id may later match another dataset.
     """
 
     def bind(values: Params) -> Bound:
@@ -81,7 +81,7 @@ WINDOW = {
     ),
 }
 _MAX_BLOCKS = 10_000
-"""Bounds the state of a key, which has a count for each block of a sliding window."""
+"""Largest number of blocks of a sliding window; a key's state has a count for each of them."""
 
 
 def blocks_in(query: Params, parameter: str = "window_ms") -> int:

@@ -1,9 +1,9 @@
 """Generates events of ads, evenly spaced in time.
 
 Users, pages and types are uniform, campaigns uniform or Zipf-distributed. The benchmark's generator
-(`core.clj`) has 100 campaigns of 10 ads, 100 users and 100 pages. Here there are more users, so
-that each location has several to cluster. The benchmark's events are up to 50 ms out of order, one
-in 100,000 up to a minute; here streams are sorted, as everywhere in the lab.
+(`core.clj`) has 100 campaigns of 10 ads, 100 users and 100 pages. Here there are more users, so that each
+location has several users to cluster. The benchmark's events are up to 50 ms out of order, one in 100,000
+up to a minute; here streams are sorted, as everywhere in the lab.
 
 Event e depends only on the seed and e, not on the number of streams: row i of stream s is event
 i * streams + s.
@@ -21,8 +21,8 @@ from streamlab.workloads.inputs.ads.schema import EVENT, FIELDS, SECOND_MS, TYPE
 from streamlab.workloads.inputs.parameters import skew_parameter, streams_parameter
 from streamlab.workloads.model import Columns, ModelError, Parameter, Params, StreamSpec
 
-_ALL = 0  # events of all streams draw as one stream
-_USER, _PAGE, _CAMPAIGN, _AD, _TYPE = range(5)  # lanes
+_ALL = 0  # stream of random numbers for all events, whatever their stream
+_USER, _PAGE, _CAMPAIGN, _AD, _TYPE = range(5)  # lanes of random numbers
 
 MAX_ID = 2**31 - 1
 

@@ -167,6 +167,7 @@ def _dataset(prefix: str) -> Dataset:
 
 
 def _dataset_table(name: str, prefix: str) -> Lookup:
+    """Read a table from the dictionary `name` of a dataset, with values numbered in order of appearance."""
     dataset = _dataset(prefix)
     for dictionary in dataset.dictionaries:
         if dictionary.name == name:
@@ -188,6 +189,7 @@ def _dataset_table(name: str, prefix: str) -> Lookup:
 
 
 def _read_only(table: Table) -> Table:
+    """Make the array itself read-only, and return it."""
     table.flags.writeable = False
     return table
 

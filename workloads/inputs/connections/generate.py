@@ -1,9 +1,9 @@
 """Generates streams of connections with planted outliers, and a stream of checks.
 
-A profile has one value for each categorical feature and one centre for each continuous feature. It is drawn
-once. The profile of a connection follows a Zipf distribution, and its features lie near the
-profile's centre. With a skew, rare profiles are outliers too. A planted outlier has the categorical
-values of its profile, but every second continuous feature lies far from all centres.
+Each dataset has fixed profiles: a value for each categorical feature, and a centre for each continuous
+feature. The profile of each connection is drawn from a Zipf distribution, and its features lie near the
+profile's centres. With a skew, connections of rare profiles are outliers too. A planted outlier has the
+categorical values of its profile, but every second continuous feature lies far from all centres.
 """
 
 import numpy as np

@@ -52,7 +52,7 @@ from streamlab.workloads.model import Columns, ModelError, Parameter, Params, St
 
 IntArray = npt.NDArray[np.int64]
 
-_ALL = 0  # records of all streams draw as one stream
+_ALL = 0  # stream of random numbers for all records, whatever their stream
 (_PHASE, _XWAY, _DIRECTION, _PACE, _ENTRY, _JITTER, _LANE, _REQUEST, _KIND) = range(9)  # lanes
 _CAPACITY, _ACCIDENT, _CRASH, _STOPPED = range(9, 13)
 
@@ -84,7 +84,7 @@ _LEAST_CAPACITY = 40
 _ACCIDENT_SHARE = 0.02
 """Share of the trips of a pair that have an accident."""
 _CRASHES = (8, 25)
-"""First and last possible number of the record, within its trip, at which the vehicles stop."""
+"""Vehicles in an accident stop at one of these records of their trip, from the first number to the last."""
 _STOPS = (6, 12)
 """Least and most records at the place of an accident; the benchmark detects an accident by four."""
 _TICK_MS = 1000
@@ -141,10 +141,11 @@ def generate(
 
 @lru_cache(maxsize=4)
 def _speed_percent(seed: int, vehicles: int, expressways: int) -> IntArray:
-    """Return the speed in each segment of each road, in the direction of travel, in percent of the speed when empty.
+    """Return the speed in each segment of each road, in the direction of travel, in percent of the empty road's.
 
-    A road has the mean density n. By Greenshields, speed falls linearly to 0 at the segment's density of a jam. Slow
-    vehicles are close together, so f = 1 - (n / f) / jam. Above the segment's capacity f stays 1/2.
+    Let f be a segment's speed as a share of the empty road's, n the mean density of all roads, and `jam` the density at
+    which the segment's traffic stands still. By Greenshields, f falls linearly with the density, to 0 at `jam`. Slow
+    vehicles are close together, with density n / f, so f = 1 - (n / f) / jam. Above the segment's capacity f stays 1/2.
     """
     roads = 2 * expressways
     place = np.arange(roads * SEGMENTS, dtype=np.int64)
@@ -156,7 +157,7 @@ def _speed_percent(seed: int, vehicles: int, expressways: int) -> IntArray:
 
 
 def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict[str, IntArray]:
-    """Return the positions and speeds of vehicles in their turns."""
+    """Return the columns on position and speed; `turn` is the number of each record among its vehicle's records."""
     vehicles, expressways = int(params["vehicles"]), int(params["expressways"])
     leader = vehicle // 2 * 2
     phase = below(draw_at(seed, _ALL, _PHASE, leader), TRIP_REPORTS)
@@ -180,7 +181,7 @@ def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict
     direction = below(draw_for_trip(_DIRECTION, driver), 2)
     pace = _SLOWEST_FT + below(draw_for_trip(_PACE, driver), _FASTEST_FT - _SLOWEST_FT + 1)
 
-    # Vehicles drive at their pace on an empty road; a slow segment counts as more feet of it.
+    # Distances are first computed on an empty road, at the vehicles' pace, on which slow segments are longer.
     percent = _speed_percent(seed, vehicles, expressways)
     road = xway * 2 + direction
     ends = np.cumsum(MILE_FT * 100 // percent, axis=1)
@@ -191,7 +192,7 @@ def _drive(params: Params, seed: int, vehicle: IntArray, turn: IntArray) -> dict
     all_begins = (begins + np.arange(len(begins))[:, None] * road_ft).ravel()
 
     def drawing_record(nth: IntArray) -> IntArray:
-        """Return the records whose draws count: at an accident, the crash of the first vehicle."""
+        """Return the records whose random numbers apply; in an accident, the record of the first vehicle's crash."""
         is_stopped = crashes & (nth >= crash) & (nth < crash + stops)
         record = (
             turn + np.where(is_stopped, crash, nth) - (turn + phase) % TRIP_REPORTS

@@ -2,9 +2,9 @@
 
 After each bid, a pipeline emits the numbers of bids, bidders and auctions of the day so far.
 
-New bidders -> new auctions -> totals. A set of bits describes a bid: bit 0 for any price, bit 1 + r for price range r.
-The first two operators find the bits that are new on a day for the bidder and for the auction. The third operator adds
-the bits of all bids. All channels count as one, or each has its own statistics.
+Its operators are: new bidders -> new auctions -> totals. A set of bits describes a bid: bit 0 for any price, bit 1 + r
+for price range r. The first two operators find the bits that are new on a day for the bidder and for the auction. The
+third operator adds the bits of all bids. There are statistics for each channel, or for all channels together.
 
 Bidders and auctions of earlier days stay in the states, until they bid again.
 """
@@ -78,7 +78,7 @@ def bidding_statistics(
         day_ms: length of a day.
         channel_of: returns the channel of a bid, or 0 for statistics of all channels.
         output: `statistics_columns`.
-        emit: `emit(s, t, out)` forwards `s.day` and `s.counts`, of the channel `t.channel`.
+        emit: `emit(s, t, out)` forwards `s.day` and `s.counts`, the statistics of channel `t.channel`.
     """
 
     def bidder_key(t: Any) -> Any:

@@ -1,8 +1,8 @@
 """Generates Nexmark's events by the definition of its public generators (docs/nexmark.md).
 
 Event e depends only on the seed and e: row i of stream s is event i * streams + s in order of event
-time. With `group` g, each g events are read in the order of e * 953 modulo g. The lab sorts them, as it
-sorts all input, and `late_by` records how late each event was read.
+time. Every `group` consecutive events are read out of order: the k-th is number k * 953 modulo `group`. The
+lab sorts them, as it sorts all input; `late_by` records how late each event was read.
 """
 
 from decimal import Context, Decimal
@@ -44,7 +44,7 @@ from streamlab.workloads.model import Columns, ModelError, Parameter, Params, St
 
 Ints = npt.NDArray[np.int64]
 
-_ALL = 0  # events of all streams draw as one stream
+_ALL = 0  # stream of random numbers for all events, whatever their stream
 (_HOT, _OTHER, _HOT_PERSON, _PERSON, _PRICE, _RESERVE, _LENGTH, _TEXT, _CHANNEL, _CATEGORY) = range(
     10
 )
@@ -199,7 +199,7 @@ def _last_auction(event: Ints) -> Ints:
 
 
 def _choose_person(params: Params, seed: int, event: Ints, *, hot: str, member: int) -> Ints:
-    """Return the hot person of the batch, its member number `member`, or an active person."""
+    """Return a person for each event: the hot person of its batch (number `member` there), or an active person."""
     last = _last_person(event)
     active = np.minimum(last + 1, int(params["active"]))
     other = last + 1 - active + below_each(draw_at(seed, _ALL, _PERSON, event), active + AHEAD)
@@ -249,7 +249,7 @@ def _late_by(params: Params, event: Ints) -> Ints:
 
 @lru_cache(maxsize=8)
 def _latest_before(group: int) -> Ints:
-    """Return for each place in a group, by time, the latest place that is read before it; -1 if none."""
+    """Return, for each event of a group in order of time, the latest one that was read before it; -1 if none."""
     order = np.arange(group, dtype=np.int64) * SHUFFLE % group
     before = np.full(group, -1, dtype=np.int64)
     before[order[1:]] = np.maximum.accumulate(order)[:-1]

@@ -1,4 +1,4 @@
-"""Builds the join of queries 3 and 20: one event of each key, of a given type, pairs with the key's other events.
+"""Builds the join of queries 3 and 20. Each key has one event of a given type; it pairs with the key's other events.
 
 A pair leaves at the time of its later event. Events that come before the event of the given type are stored until then.
 """
@@ -13,7 +13,7 @@ from streamlab.workloads.model import InputType, Operator, Window
 from streamlab.workloads.model.operators.program import SINGLE, keep
 
 _MAX_PAIRS = 64
-"""Largest number of pairs of one event: the other events of its key that precede it."""
+"""Largest number of stored events with which the event of the given type pairs when it comes."""
 
 
 def incremental_join(

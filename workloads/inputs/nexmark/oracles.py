@@ -19,7 +19,7 @@ class Events:
 
     Attributes:
         ts: times.
-        row: places among the events of all types.
+        row: row numbers among the events of all types.
         fields: the requested fields.
     """
 

@@ -2,7 +2,7 @@
 
 Source: Tucker and others, NEXMark - A Benchmark for Queries over Data Streams, 2002, as the generators
 of Apache Beam and nexmark-flink define it. As in these, all events are one stream, and `type` tells them
-apart. A column has the field of the same role in each type; fields of other types are 0.
+apart. A column holds fields of the same role in several types; it is 0 for types without such a field.
 
 Texts are numbers: `person_name`, `letters` and the tuples here give the texts of generated events. An
 import has its own texts of names, cities and channels, as dictionaries.

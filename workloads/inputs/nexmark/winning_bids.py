@@ -47,13 +47,14 @@ STATE = fields(
 def winning_bids(
     every_ms: int, output: np.dtype[np.void], emit: Callable[[Any, Any], None]
 ) -> Operator:
-    """Return the operator; `emit(w, out)` forwards the winner of an auction with state `w`, by the key `w.key`."""
+    """Return the operator; `emit(w, out)` forwards the winner of auction `w.key` from its state `w`."""
 
     def keys(t: Any, out: Any) -> None:
         if t.type != PERSON:
             out.add(t.auction)
 
     def set_best_bid(w: Any, t: Any) -> None:
+        """Store bid `t` as the best bid of auction state `w`."""
         w.has_bid = 1
         w.bidder = t.person
         w.bid_ts = t.ts
@@ -135,7 +136,7 @@ def averages_by_step(
     emit_average: Callable[[Any, Any, Any], None],
     most: int = 1,
 ) -> Query:
-    """Return the query winning bids -> results of each step -> averages so far; the last two have the same `keys`.
+    """Return the query winning bids -> results of each step -> averages so far; the last two operators use `keys`.
 
     `emit` forwards winners of type `winner`, and `add` adds them in any order. At the end of a step, `emit_step`
     forwards up to `most` records of type `step`, from which `emit_average` makes the `output`.

@@ -28,8 +28,8 @@ QUERY = FORM | {
 def load_limit(group_field: str, values: int, most_watts: int = INT64[1]) -> Limit:
     """Return the limit on the watts that are added to one sum.
 
-    A reading of w watts ends two lines, each with up to `values` values of at most 1,000 |w|
-    milliwatts. To round an average, its sum is doubled and the count is added.
+    A reading of w watts is an end of two interpolated lines. Each adds to the sum up to `values` values of
+    at most 1,000 |w| milliwatts. To round an average, its sum is doubled and the count is added.
 
     Args:
         group_field: the field that groups readings into sums.

@@ -1,7 +1,7 @@
 """Fills the gaps between readings of a plug to one value a second, for oracles.
 
-Shares no code with programs and engines: it sorts all readings by plug, second and load, takes the
-least and greatest load of each second, and interpolates between neighbours.
+Shares no code with programs and engines: it sorts all readings by plug, second and load, takes the least
+and greatest load of each second, and interpolates on a line from each reading to the plug's next reading.
 """
 
 from dataclasses import dataclass

@@ -36,8 +36,8 @@ from streamlab.workloads.model import Columns, ModelError, Parameter, Params, St
 
 IntArray = npt.NDArray[np.int64]
 
-_ALL = 0  # plugs draw as one stream, so their loads do not depend on the number of streams
-(_FIRST, _SILENT, _RATED, _CYCLE, _PHASE, _ON, _LEVEL) = range(7)  # lanes
+_ALL = 0  # stream of random numbers for all plugs, so loads do not depend on the number of streams
+(_FIRST, _SILENT, _RATED, _CYCLE, _PHASE, _ON, _LEVEL) = range(7)  # lanes of random numbers
 
 _SHORTEST_CYCLE_S, _CYCLES_S = 120, 1681
 """Length of the shortest cycle, and number of lengths: 2 to 30 minutes in steps of 1 s."""
@@ -144,7 +144,7 @@ def loads(
 def _skip_silent(
     params: Params, seed: int, index: int, plug: IntArray, piece: IntArray, plugs: int
 ) -> IntArray:
-    """Replace each silent plug (numbered within the stream) by the next one that is not silent."""
+    """Replace, in place, each silent plug (numbered within the stream) by the next one that is not silent."""
     limit = np.uint64(round(float(params["gaps"]) * 2**32))
     always = piece % plugs
     waiting = np.arange(len(plug))

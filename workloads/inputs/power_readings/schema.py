@@ -1,8 +1,8 @@
 """Defines readings of smart plugs (DEBS 2014 Grand Challenge; Data-Trace Types, section 6).
 
 A plug sits between a wall outlet and a device, and reports the watts that it draws about every 2 s.
-It belongs to a unit of a building. Each reading carries the type of the device, because a table of real
-plugs belongs to its dataset. `smart_home_prediction` can join its own table instead.
+It belongs to a unit of a building. Each reading carries the type of the device, because the devices of
+real plugs differ between datasets. `smart_home_prediction` can join its own table of devices instead.
 
 Event times are in seconds, as in the challenge and in most logs of plugs. A plug may have several
 readings in one second, and gaps without any.
@@ -39,5 +39,5 @@ SECONDS_A_DAY = 86_400
 
 
 def interpolate_load(before: Any, after: Any, second: Any, seconds: Any) -> Any:
-    """Return the load at `second`, on the line from load `before` to load `after`, `seconds` later; rounded."""
+    """Return, rounded, the load `second` s after load `before`, on the line to load `after` at `seconds` s."""
     return (2 * (before * seconds + second * (after - before)) + seconds) // (2 * seconds)

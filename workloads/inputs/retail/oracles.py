@@ -17,8 +17,8 @@ from streamlab.workloads.model.streams.records import rows_to_columns
 class Sessions:
     """The clicks of closed sessions, by session, then in input order.
 
-    A user's next click after more than the gap closes a session. The last session of a user stays
-    open.
+    A session is closed by the user's next click, if that comes more than the gap later. The last session of
+    a user stays open.
 
     Attributes:
         row: row of the click in the input.
@@ -47,9 +47,10 @@ def closed_sessions(user: Ints, ts: Ints, gap_ms: int) -> Sessions:
 
 
 def lists_so_far(pairs: Iterable[tuple[int, int]], *, item: int, top: int, hour_ms: int) -> Columns:
-    """Return (ts, since, rank, item_1, item_2, count), by hour, then rank, of pairs (time, other item) in time order.
+    """Return each hour's list of the `top` most frequent pairs of `item` so far.
 
-    A list has the time of the first pair in a later hour. The last hour has no list.
+    Returns (ts, since, rank, item_1, item_2, count), by hour, then rank; `pairs` are (time, other item) in time
+    order. A list has the time of the first pair in a later hour. The last hour has no list.
     """
     rows, counts, hour = [], Counter[int](), None
     for ts, other in pairs:

@@ -70,7 +70,7 @@ def popular_ids(bits: Bits, count: int, deviation: int) -> Ints:
 
 @lru_cache(maxsize=8)
 def _normal(deviation: int) -> Bits:
-    """Return the thresholds of all offsets within six deviations.
+    """Return the thresholds by which `choose` draws a normal offset, up to six deviations either way.
 
     Uses decimal arithmetic, because `exp` on two machines may differ in the last bit.
     """

@@ -51,7 +51,7 @@ _LENGTH, _STORE, _WHICH, _ITEM, _QUANTITY = range(5)
 _WHOLESALE, _MARKUP, _DISCOUNT, _COUPON, _PART = range(5, 10)
 """Lanes of random numbers."""
 
-_SALES = 0  # rows of all physical streams draw as this stream
+_SALES = 0  # stream of random numbers for the rows of all physical streams
 
 
 def streams(params: Params, events: int) -> tuple[StreamSpec, ...]:

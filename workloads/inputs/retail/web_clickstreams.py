@@ -74,7 +74,7 @@ _LINES, _FACTOR, _OFFSET, _SHIFT, _BUYERS, _KNOWN, _USER, _POPULAR, _WHICH, _ITE
 _VISITORS = range(11, 15)
 """Lanes of random numbers; `_VISITORS` has one for each of the four pairs of visitors in a cycle."""
 
-_CLICKS = 0  # rows of all physical streams draw as this stream
+_CLICKS = 0  # stream of random numbers for the rows of all physical streams
 
 
 class _Positions(NamedTuple):

@@ -51,7 +51,7 @@ def words_per_tweet(mean: float) -> Bits:
 def hashtags_per_tweet(share: float) -> Bits:
     """Return bounds that choose a number of hashtags in [0, MAX_HASHTAGS].
 
-    A share of the tweets has hashtags. Each further hashtag has probability 0.3, as in the real tweets
+    `share` is the share of tweets with hashtags. Each further hashtag has probability 0.3, as in the real tweets
     (8,021 with one hashtag, 2,419 with two, 708 with three).
     """
     first, further = Decimal(repr(share)), Decimal("0.3")

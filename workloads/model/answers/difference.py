@@ -39,18 +39,18 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Counts the differences of two outputs as data traces.
+    """Counts the differences between two outputs, compared as data traces (see `trace`).
 
     Attributes:
         expected_rows, actual_rows: Lengths of both outputs.
         missing: Expected rows without an equal actual row.
         duplicate: Rows that occur more often than expected.
         out_of_order: Rows in the wrong place among the rows that they depend on, after rows with other
-            faults are removed. If there are none and records must leave in order of time, rows with a
-            lower time than an earlier row.
-        wrong: Rows that equal no expected row. A wrong row replaces a missing row of the same time and
-            tag, which is then not counted as missing.
-        rounded: The part of `wrong` that differs from the expected row only in the last bits of floats.
+            faults are removed. If no row is in a wrong place but records must leave in order of time,
+            rows with a lower time than an earlier row.
+        wrong: Rows that equal no expected row. If an expected row of the same time and tag is missing,
+            the two rows are counted as one wrong row, and not as a missing row.
+        rounded: Number of `wrong` rows that differ from the expected row only in the last bits of floats.
         examples: Some of the differing rows.
         deviations: Largest differences of float fields that need not be equal, by name.
     """
@@ -104,10 +104,10 @@ def classify(
     common: int,
     limit: int,
 ) -> Difference:
-    """Classify the rows in the part where two outputs differ, with at most `limit` examples.
+    """Classify the differing parts of two outputs, with at most `limit` examples.
 
-    The part begins at row `first_row` of both outputs, and `common` rows are outside. An excess row is a
-    duplicate if it occurs anywhere in `whole`, the whole expected output.
+    Both parts begin at row `first_row` of their output; `common` rows before and after them are equal. An
+    excess row is a duplicate if it occurs anywhere in `whole`, the whole expected output.
     """
     left, _ = row_hashes(expected)
     right, _ = row_hashes(actual)
@@ -166,7 +166,7 @@ def spread(examples: list[Example], limit: int) -> tuple[Example, ...]:
 
 
 def _unmatched_rows(hashes: HashArray, other_hashes: HashArray) -> IntArray:
-    """Return the rows of `hashes` in excess of `other_hashes`, ascending; among equal rows, the last are in excess."""
+    """Return, ascending, the excess rows of `hashes` over `other_hashes`; of equal rows, the last are in excess."""
     values, counts = np.unique(hashes, return_counts=True)
     other_values, other_counts = np.unique(other_hashes, return_counts=True)
     position = np.minimum(np.searchsorted(other_values, values), max(len(other_values) - 1, 0))
@@ -191,7 +191,7 @@ def _unmatched_rows(hashes: HashArray, other_hashes: HashArray) -> IntArray:
 
 
 def _occurs(hashes: HashArray, columns: Columns) -> npt.NDArray[np.bool_]:
-    """Return which hashes are the hash of a row of `columns`, which is read in chunks."""
+    """Return for each hash whether a row of `columns` has it; reads `columns` in chunks."""
     values, inverse = np.unique(hashes, return_inverse=True)
     occurs = np.zeros(len(values), dtype=np.bool_)
     if len(values):
@@ -240,7 +240,7 @@ def describe_rounding(expected: Columns, row: int, actual: Columns, other: int) 
 
 
 def _place_hashes(columns: Columns, relation: Relation, rows: IntArray) -> HashArray:
-    """Return a hash of time and tag of some rows."""
+    """Return a hash of the time and tag of each of `rows`."""
     some = {name: column[rows] for name, column in columns.items()}
     return row_hashes({"ts": some["ts"], "kind": relation.kinds(some), "key": relation.keys(some)})[
         0
@@ -248,7 +248,7 @@ def _place_hashes(columns: Columns, relation: Relation, rows: IntArray) -> HashA
 
 
 def _pair(left: HashArray, right: HashArray) -> IntArray:
-    """Return for each left place the index of an equal right place, or -1; no right place is used twice."""
+    """Pair equal hashes: return the right index of each left hash, or -1; no right index occurs twice."""
     result = np.full(len(left), -1, dtype=np.int64)
     by_left, by_right = np.argsort(left, kind="stable"), np.argsort(right, kind="stable")
     i = j = 0
@@ -263,7 +263,7 @@ def _pair(left: HashArray, right: HashArray) -> IntArray:
 def _displaced_rows(
     expected: Columns, actual: Columns, relation: Relation, left: IntArray, right: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return the rows of `actual` with an unexpected level, and their expected rows."""
+    """Return the rows of `actual` whose Foata level (see `foata`) is not the expected one, and their expected rows."""
     left_hash, left_level_hash = _level_hashes(expected, relation, left)
     right_hash, right_level_hash = _level_hashes(actual, relation, right)
     moved = _unmatched_rows(right_level_hash, left_level_hash)
@@ -278,6 +278,7 @@ def _displaced_rows(
 def _level_hashes(
     columns: Columns, relation: Relation, rows: IntArray
 ) -> tuple[HashArray, HashArray]:
+    """Return two hashes of each of `rows`: without and with its Foata level."""
     selected = {name: column[rows] for name, column in columns.items()}
     plain: list[HashArray] = [np.empty(0, dtype=np.uint64)]
     levelled: list[HashArray] = [np.empty(0, dtype=np.uint64)]

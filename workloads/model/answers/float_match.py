@@ -1,8 +1,8 @@
 """Matches the rows of an answer with expected rows whose floats are within their tolerances.
 
-Rows match if their other fields are equal and each float is within its tolerance. Each expected row
-matches at most one row. Matched rows get the expected floats, so that the comparison of traces that
-follows sees equal rows.
+Rows match if each float is within its tolerance and all other fields are equal. Each expected row matches
+at most one row. Matched rows get the expected floats, so that the comparison of traces, which follows, sees
+equal rows.
 """
 
 from dataclasses import dataclass, field
@@ -26,8 +26,9 @@ Floats = npt.NDArray[np.float64]
 
 MAX_PAIRS = 1 << 22
 MAX_GROUPS = 10_000
-"""If pairing by the order of floats leaves rows of a group unmatched, the best matching is computed.
-Limits: groups of up to MAX_PAIRS pairs (a table of 4 MiB), and up to MAX_GROUPS groups."""
+"""Rows of a group have equal fields without tolerances. They are first paired in the order of their floats.
+If that leaves rows unmatched, a maximum matching is computed: in up to MAX_GROUPS groups, each of up to
+MAX_PAIRS pairs (a table of 4 MiB)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,9 +66,10 @@ class FloatMatch:
 def match_floats(
     expected: Columns, actual: Columns, relation: Relation, tolerances: Tolerances, magnitude: float
 ) -> FloatMatch:
-    """Return an answer with its floats replaced by expected ones within their tolerances.
+    """Return the actual answer, with each float of a matched row replaced by the expected float.
 
-    `magnitude` is the magnitude of the input's floats, for fields whose values all cancel.
+    `magnitude` is a typical magnitude of the input's floats. It scales the tolerance of fields whose own
+    values are only rounding noise.
     """
     loose = {name: bound for name, bound in tolerances.items() if not bound.exact}
     matcher = _Matcher(expected, actual, relation, loose, magnitude)
@@ -81,6 +83,8 @@ def match_floats(
 
 
 class _Matcher:
+    """Pairs rows of the expected answer (`left`, row numbers) with rows of the actual answer (`right`)."""
+
     def __init__(
         self,
         expected: Columns,
@@ -113,7 +117,7 @@ class _Matcher:
         return True
 
     def match_groups(self, *, with_levels: bool) -> None:
-        """Match rows without a partner, within groups of equal other fields."""
+        """Match rows without a partner, within groups of rows whose fields without tolerances are equal."""
         left = np.setdiff1d(np.arange(len(self._expected["ts"])), self._partner)
         right = np.flatnonzero(self._partner < 0)
         if not len(left) or not len(right):
@@ -140,7 +144,7 @@ class _Matcher:
     def _group_rows(
         self, columns: Columns, rows: IntArray, with_levels: bool
     ) -> tuple[IntArray, HashArray]:
-        """Return rows sorted by a hash of their other fields, then by their floats; and the hashes."""
+        """Return rows, and hashes of their fields without tolerances; both sorted by hash, then by floats."""
         hashes = self._hashes(columns, with_levels)[rows]
         floats = [columns[name][rows] for name in reversed([*self._loose])]
         order = np.lexsort((*floats, hashes))
@@ -156,7 +160,7 @@ class _Matcher:
         return columns
 
     def _take(self, left: IntArray, right: IntArray) -> None:
-        """Make pairs of rows partners."""
+        """Record pairs of rows as partners, and their deviations."""
         self._partner[right] = left
         for name, deviation in self.deviations.items():
             some = ~are_equal(self._expected[name][left], self._actual[name][right])
@@ -164,7 +168,7 @@ class _Matcher:
                 deviation.take(*self._compare(name, left[some], right[some]))
 
     def _best(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
-        """Return a maximum matching."""
+        """Return a maximum matching of two groups of rows, as pairs of a left and a right row."""
         from scipy.sparse import csr_array  # heavy
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -222,7 +226,7 @@ class _Matcher:
         return np.where(result < noise, self._magnitude, result)
 
     def _hashes(self, columns: Columns, with_levels: bool) -> HashArray:
-        """Return a hash of each row's other fields, with its level if `with_levels`."""
+        """Return a hash of each row's fields without tolerances, with its Foata level if `with_levels`."""
         if not with_levels:
             return row_hashes({name: columns[name] for name in self._rest})[0]
         parts = [np.empty(0, dtype=np.uint64)]

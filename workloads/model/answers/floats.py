@@ -35,10 +35,10 @@ class Tolerance:
     Attributes:
         relative: Share of the larger magnitude of both floats.
         absolute: Bound in the unit of the field.
-        events: Number of input events of a derived bound; 0 for a declared bound. The relative part of a
-            derived bound refers to a typical magnitude, if that is larger: the median of the nonzero
-            expected values (per key, if the output has keys). If the median is only rounding noise of
-            the input's floats, it refers to their magnitude.
+        events: Number of input events of a derived bound; 0 for a declared bound. A derived relative bound
+            is a share of a typical magnitude, if that exceeds both floats. The typical magnitude is the
+            median of the nonzero expected values (per key, if the output has keys). If the median is
+            only rounding noise of the input's floats, it is the magnitude of these floats.
     """
 
     relative: float = 0.0
@@ -96,7 +96,7 @@ def tolerances_of(program: AnyProgram, declared: Tolerances, events: int) -> dic
 
 
 def derive_tolerance(dtype: np.dtype[np.generic], events: int) -> Tolerance:
-    """Return the bound for a sum of `events` numbers, which never allows less than half of the digits."""
+    """Return the bound for a sum of `events` numbers; at least half of the digits must always agree."""
     unit = float(np.finfo(np.float32 if dtype.itemsize <= 4 else np.float64).eps)
     return Tolerance(relative=min(events * unit, math.sqrt(unit)), events=max(events, 1))
 

@@ -35,7 +35,8 @@ class Relation:
         same: bool[k, k], dependence within one key; k is the number of kinds plus one (see `kinds`).
         other: bool[k, k], dependence between different keys.
         kind_field, key_field: Columns of the kind and the key, see `OutputType`.
-        key_values: The keys that occur, ascending; None if `key - first_key` is a small index.
+        key_values: The keys that occur, ascending; a key's index is its place among them. None if the span
+            of keys is small; a key's index is then `key - first_key`.
         first_key: Lowest key.
         n_keys: Number of key indices.
     """

@@ -22,7 +22,7 @@ def _mix(x: np.uint64) -> np.uint64:
 
 @numba.njit(cache=True, nogil=True)
 def fold(low: HashArray, high: HashArray, column: HashArray) -> None:
-    """Fold a column into two hashes of each row.
+    """Fold a column into the two hashes of each row, in place.
 
     Multiplying by an odd number (here of MurmurHash3) keeps different values different.
     """
@@ -42,9 +42,10 @@ def advance(
     best: IntArray,
     level: IntArray,
 ) -> None:
-    """Compute levels; `last[key, kind]` and `best` carry over from one chunk to the next.
+    """Fill `level` for one chunk of rows; update `last` and `best`, which carry over to the next chunk.
 
-    `best[kind]` is (highest level of the kind, a key that has it, highest level in other keys).
+    `last[key, kind]` is the highest level so far. `best[kind]` is (highest level of the kind, a key that
+    has it, highest level in other keys). For `kinds` to `other`, see `foata.Relation`.
     """
     for i in range(len(kinds)):
         kind, key = kinds[i], keys[i]

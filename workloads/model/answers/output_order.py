@@ -84,8 +84,8 @@ def same_key(first: Tag, second: Tag) -> bool:
 def _query_output(query: Query) -> OutputType:
     """Return the output type of a query.
 
-    An output that an operator emits on update is timed up to one window advance after its tuple. It
-    raises the watermark of later operators as much, so their outputs have the same delay.
+    An output that an operator emits on update is timed up to one window advance after its tuple. It raises
+    the watermark of later operators to its own time, so their outputs have the same delay.
     """
     timed = [operator for operator in query.operators if not operator.keeps_time]
     early = [operator for operator in timed if operator.emits_on_update]
@@ -202,6 +202,7 @@ class _Reader:
         self._event, self._out, self._names = event, out, names
 
     def emitting(self, statements: Sequence[ast.stmt], kinds: Kinds) -> Kinds:
+        """Return the kinds for which the statements may emit; events of `kinds` can reach the statements."""
         emitting: Kinds = frozenset()
         for statement in statements:
             if not isinstance(statement, ast.If):

@@ -1,4 +1,4 @@
-"""Compares outputs as data traces (Data-Trace Types, section 3), with a readable difference.
+"""Compares outputs as data traces (Data-Trace Types, section 3), and describes their differences.
 
 Two outputs are the same data trace if swaps of adjacent rows with independent tags turn one into the
 other. The comparison has three steps: row by row, by fingerprints of the canonical form, and by a
@@ -30,7 +30,7 @@ from streamlab.workloads.model.workload import OutputType
 __all__ = ["Difference", "compare"]
 
 NONE: Tolerances = MappingProxyType({})
-"""Demands equal floats bit for bit."""
+"""No tolerances: floats must be equal bit for bit."""
 
 
 def compare(
@@ -82,7 +82,7 @@ def _compare(expected: Columns, actual: Columns, output: OutputType, limit: int)
     begin = _common_prefix(expected, actual)
     if begin == rows == total:
         return Difference(expected_rows=rows, actual_rows=rows)
-    # Traces cancel: x u y and x v y are the same trace if and only if u and v are.
+    # Skip equal rows at both ends: x u y and x v y are the same trace if and only if u and v are.
     left, right = _slice(expected, begin, 0), _slice(actual, begin, 0)
     end = _common_prefix(_reverse(left), _reverse(right))
     left, right = _slice(left, 0, end), _slice(right, 0, end)

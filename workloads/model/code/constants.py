@@ -44,6 +44,7 @@ def _functions(program: Pipeline | Dataflow) -> Iterator[Any]:
 
 
 def _value_constants(value: Any, visited: set[int]) -> Iterator[int]:
+    """Yield the constants of a value; functions are added to `visited` by id, and not entered again."""
     value = getattr(value, "py_func", value)  # a Numba dispatcher wraps a function
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         yield int(value)

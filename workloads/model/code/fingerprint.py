@@ -1,4 +1,4 @@
-"""Computes fingerprints of code, which are equal only if the code does the same.
+"""Computes fingerprints of code. Code with equal fingerprints does the same.
 
 A fingerprint covers a function, the functions that it calls and the constants that it reads, but not
 their place in a file or their comments. There are two forms:
@@ -6,9 +6,9 @@ their place in a file or their comments. There are two forms:
 - `fingerprint` hashes the bytecode of one function, for compiled code. It raises if the function reads
   a value that has no stable fingerprint.
 - `code_of` hashes anything: a program, a generator, an oracle. It hashes a function's source if
-  available (`source.py`). Of other values it hashes more than is read. For a module or class, it hashes
-  the source of its file and of the modules that this file imports. For an installed package, it hashes
-  the version and the checksums of the files. Of other objects it hashes the content.
+  available (`source.py`). Of other values it hashes more than the code reads. For a module or class, it
+  hashes the source of its file and of the modules that this file imports. For an installed package, it
+  hashes the version and the checksums of the files. For other objects, it hashes the content.
 
 Neither covers what code reads while it runs (files, network, environment), nor modules that it imports
 by a computed name.
@@ -129,7 +129,7 @@ class _Exact:
         self._visited: dict[int, tuple[int, object]] = {}
 
     def visit(self, value: object) -> Iterator[bytes]:
-        """Yield the number of a value that was visited before; values may refer to themselves."""
+        """Yield the number of a value that was visited before, else record it: values may refer to themselves."""
         if id(value) in self._visited:
             yield f"again {self._visited[id(value)][0]}".encode()
         else:
@@ -338,7 +338,7 @@ def _imports_within(code: CodeType) -> Set[str]:
 
 
 def _imports_of(source: bytes, package: str) -> tuple[str, ...]:
-    """Return the full names of the imports in a module's source; some may be no modules."""
+    """Return the full names of the imports in a module's source; some may not be modules."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -355,6 +355,7 @@ def _imports_of(source: bytes, package: str) -> tuple[str, ...]:
 
 
 def _is_shared(module: str) -> bool:
+    """Return whether a module belongs to `_SHARED`, the packages that are only used as a library."""
     return any(module == name or module.startswith(f"{name}.") for name in _SHARED)
 
 

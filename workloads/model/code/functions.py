@@ -22,7 +22,7 @@ _KINDS: tuple[tuple[Callable[[object], bool], str], ...] = (
 
 
 def require_plain(where: str, **functions: object) -> None:
-    """Check the functions of a program by role; None means absent. `where` is the place for messages.
+    """Check a program's functions, given by role; None means absent. `where` names the program in messages.
 
     Raises:
         ProgramError: A value is not a function, or calling it would not do its work.

@@ -76,6 +76,8 @@ def check_purity(vertex: Vertex) -> Vertex:
 def _checked_function(
     role: str, function: Function, arguments: _Arguments, records: dict[str, RecordType]
 ) -> Function:
+    """Return the function with a check of its purity at each call, see `check_purity`."""
+
     def call(*values: Any) -> None:
         named = dict(zip(arguments.names, values, strict=True))
         before = _copies(named, arguments, records)
@@ -119,6 +121,8 @@ def check_keys(vertex: Vertex) -> Vertex:
 
 
 def _key_checked(role: str, function: Function, name: str) -> Function:
+    """Return the function with a check of the emitted keys; `name` is the key's name for messages."""
+
     def call(s: Any, key: int, element: Any, out: Any) -> None:
         def emit(emitted_key: Any, *fields: Any) -> None:
             if emitted_key != key:
@@ -137,10 +141,13 @@ def _key_checked(role: str, function: Function, name: str) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class _Out:
+    """Implements `out` of a function."""
+
     emit: Callable[..., None]
 
 
 def _call(function: Function, named: dict[str, object], emitted: list[tuple[Any, ...]]) -> None:
+    """Call a function, and append the pairs that it emits to `emitted`."""
     out = _Out(lambda *fields: emitted.append(fields))
     function(*(out if name == "out" else value for name, value in named.items()))
 

@@ -70,7 +70,7 @@ def keys_are_preserved(flow: Dataflow, index: int, draw: Draw) -> None:
 
 
 def inputs_are_disjoint(flow: Dataflow, index: int, draw: Draw) -> None:
-    """Disjoint: no two inputs that are merged in order have items of one key.
+    """Disjoint: if inputs are merged in order, no two of them have items of one key.
 
     Then each key's items come from one input, and the merge keeps their order.
     """
@@ -318,6 +318,7 @@ def _run_alone(vertex: Vertex, data: list[Element]) -> None:
 
 
 def _consistent(f: Transduction, u: list[Element], draw: Draw) -> None:
+    """Raise BrokenLawError if another sequence of the same trace gives another trace."""
     v = draw(equivalents(f.reads, u))
     left, right = _run(f, u), _run(f, v)
     if not close(trace(f.gives, left), trace(f.gives, right)):
@@ -366,6 +367,8 @@ def _recording(vertex: Vertex, record: list[Element]) -> Callable[[Vertex, Take]
 
 
 class _Recorder(VertexRun):
+    """Appends its input to `record`, and emits nothing."""
+
     def __init__(self, vertex: Vertex, give: Take, record: list[Element]) -> None:
         super().__init__(vertex, give)
         self._record = record

@@ -21,7 +21,7 @@ Choose = Callable[[int], int]
 
 
 class Route(Enum):
-    """Selects the reader's instance for each pair of an instance's output; markers go to all instances."""
+    """Selects which instance of the reader gets each output pair; markers go to all instances."""
 
     FORWARD = "forward"
     """To the instance of the same number."""
@@ -91,12 +91,16 @@ def run(
 
 @dataclass(slots=True)
 class _Channel:
+    """Holds the elements that wait for node `to`; `markers` counts the markers that the node took from here."""
+
     to: int
     waiting: deque[Element]
     markers: int = 0
 
 
 class _Network:
+    """Runs the nodes, and holds the channels between them; see `run` for `period`."""
+
     def __init__(
         self, nodes: Sequence[Node], feeds: Mapping[int, Sequence[Element]], period: int | None
     ) -> None:
@@ -169,6 +173,7 @@ class _Network:
         (self._out[node][0] if run is None else run.item)(key, value)
 
     def _mark(self, node: int, m: Marker) -> None:
+        """Process a marker in a node, then send it on."""
         run = self._runs[node]
         if run is not None:
             run.marker(m)
@@ -177,6 +182,7 @@ class _Network:
 
 
 def _splitter(route: Route, channels: list[_Channel]) -> Take:
+    """Return a function that appends an item to the channel that the route selects."""
     n = len(channels)
     if route is Route.HASH:
         return lambda key, value: channels[instance_of_key(key, n)].waiting.append((key, value))

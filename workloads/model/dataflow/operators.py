@@ -1,8 +1,9 @@
 """Defines the operator templates for the vertices of typed dataflow graphs.
 
-Source: Data-Trace Types, tables 1 to 3. Functions are plain Python over records, as in the other
-models. Records start zeroed, and a function changes only the records that its template lets it fill or
-change. Where the paper's functions return a state or an aggregate, these change an argument in place.
+Source: Data-Trace Types, tables 1 to 3. `types` defines the types U(K, V) and O(K, V) of edges. Functions
+are plain Python over records, as in the other models. Records start zeroed, and a function changes only
+the records that its template lets it fill or change. Where the paper's functions return a state or an
+aggregate, functions here change an argument in place.
 
 `out.emit(key, ts, *fields)` emits a pair of the operator's output type; with the unit type of keys,
 `out.emit(ts, *fields)`. An item's `key` is 0 for the unit type; `value` has the fields of the input
@@ -24,6 +25,8 @@ Function = Callable[..., None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Template:
+    """Holds the attributes that all templates have, and checks them."""
+
     name: str
     reads: TraceType
     gives: TraceType
@@ -92,9 +95,9 @@ class OpStateless(_Template):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpKeyedOrdered(_Template):
-    """Maps O(K, V) to O(K, W) with a state for each key, which sees the key's items in order.
+    """Maps O(K, V) to O(K, W); each key has a state, which the key's items update in order.
 
-    It emits only items of the key of the current item or state.
+    Its functions emit only items of the key with which they are called.
 
     Attributes:
         name, reads, gives, max_outputs: See `OpStateless`.
@@ -128,7 +131,7 @@ class OpKeyedOrdered(_Template):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpKeyedUnordered(_Template):
-    """Maps U(K, V) to U(L, W) with a state for each key, which sees the aggregate of a whole block.
+    """Maps U(K, V) to U(L, W); each key has a state, which the aggregate of each block updates at its marker.
 
     Aggregates are a commutative monoid: `combine` is associative and commutative, `identity` is
     its neutral element. Only `on_item` and `on_marker` emit.

@@ -36,7 +36,7 @@ def can_split(vertex: Vertex) -> bool:
 
 
 def aggregates(vertex: Vertex) -> TraceType:
-    """Return the type of a key's aggregate of a block, timed as the marker at its end."""
+    """Return the type of pairs of a key and its aggregate of a block, timed by the marker at the block's end."""
     operator = vertex.operator
     assert isinstance(operator, OpKeyedUnordered), "see can_split"
     sums = [(f"sum_{name}", operator.aggregate[name]) for name in operator.aggregate.names or ()]

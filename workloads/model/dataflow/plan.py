@@ -226,6 +226,7 @@ class _Builder:
     def stateless(
         self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]
     ) -> tuple[int, ...]:
+        """Add a copy of a stateless vertex for each of its inputs."""
         copies: list[int] = []
         for number, input_unit in enumerate(inputs):
             input_degree = self.units[input_unit].degree
@@ -244,6 +245,7 @@ class _Builder:
         return tuple(copies)
 
     def keyed(self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]) -> tuple[int, ...]:
+        """Add a keyed vertex; if its pairs must be repartitioned, as partial and combining units where possible."""
         degree = 1 if reads.key is None else min(self._workers, vertex.degree or self._workers)
         whole = Unit(
             name=vertex.name,
@@ -263,6 +265,7 @@ class _Builder:
         )
 
     def partial(self, vertex: Vertex, reads: TraceType, inputs: tuple[int, ...]) -> tuple[int, ...]:
+        """Add a unit of partial aggregates for each input, with the input's degree."""
         parts: list[int] = []
         for number, input_unit in enumerate(inputs):
             parts += self._add(

@@ -9,9 +9,8 @@ Source: Data-Trace Types, section 4. An ill-typed graph raises when it is made.
     PROGRAM = flow.gives(filled)
 
 Markers are not events of the data. With `markers=P` there is a marker at each multiple of P after the
-time of the first event. It comes before the first event of each stream that has its time or a later time.
-Streams are in order of time, so a block is complete when its marker comes. The last block has no marker
-at its end.
+time of the first event. In each stream, it precedes the first event at its time or later. Streams are in
+order of time, so a block is complete when its marker comes. The last block has no marker at its end.
 """
 
 from collections.abc import Iterable

@@ -50,7 +50,7 @@ class GraphRun:
             run.marker(m)
 
     def _take(self, flow: Dataflow, before: int, index: int) -> Take:
-        """Return the function that takes the items of one vertex for another."""
+        """Return the function that passes the items of vertex `before` to vertex `index`."""
         vertex, take = flow.vertices[index], self._runs[index].item
         if not vertex.disjoint_keys:
             return take
@@ -94,6 +94,7 @@ class FlowRun:
             self._pass_time(until_ts - 1)
 
     def _pass_time(self, ts: int) -> None:
+        """Process the markers up to time `ts`."""
         if self._next is None:
             self._next = first_marker(ts, self._period)
         if (ts - self._next) // self._period > MAX_MARKERS:

@@ -150,6 +150,8 @@ def new_record(kind: RecordType, fill: Callable[[Record], None] | None) -> Recor
 
 
 class _StatelessRun(VertexRun):
+    """Runs an OpStateless."""
+
     def __init__(self, vertex: Vertex, operator: OpStateless, give: Take) -> None:
         super().__init__(vertex, give)
         self._operator = operator
@@ -164,6 +166,8 @@ class _StatelessRun(VertexRun):
 
 
 class _OrderedRun(VertexRun):
+    """Runs an OpKeyedOrdered, with a state for each key."""
+
     def __init__(self, vertex: Vertex, operator: OpKeyedOrdered, give: Take) -> None:
         super().__init__(vertex, give)
         self._operator = operator

@@ -2,8 +2,8 @@
 
 Source: Stream Processing with Dependency-Guided Synchronization, Definition 2.1. Dependence is a
 relation on tags, so a tag may depend on all others (the end of a timeslice, Appendix A.2) or on some
-(a household's plugs). The paper forks by key, projecting a map from keys to states. Here the update
-of such an event gets the states of its keys in place.
+(a household's plugs). The paper forks by key, projecting a map from keys to states. Here the update of
+such an event reads and changes the states of its keys in place.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,8 +48,8 @@ NOTHING = np.dtype([("_", np.int8)])
 class Across:
     """Declares kinds of events that concern a group of keys, or every key.
 
-    Such an event depends on all events of these keys, and on other events across keys that concern
-    any of them. It is processed after all of these that are earlier, and before all that are later.
+    Such an event depends on all events of these keys, and on other events across keys that concern any of
+    them. It is processed after all earlier events on which it depends, and before all later ones.
 
     Attributes:
         name: Unique among the names of the program's state types and `across`.

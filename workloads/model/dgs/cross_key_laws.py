@@ -51,7 +51,7 @@ def outputs_are_declared(semantics: Semantics, across: Across, draw: Draw) -> No
 
 
 def plans_agree(semantics: Semantics, draw: Draw) -> None:
-    """Plans: every plan gives the sequential answer, in any order that it allows."""
+    """Plans: every plan gives the sequential answer, for any order of events that the plan allows."""
     program = semantics.program
     layout = [(program.kinds[0],), *((kind,) for kind in program.kinds)]
     data = draw(inputs(program, layouts=[layout], max_keys=MAX_KEYS, max_events=MAX_EVENTS))

@@ -1,4 +1,4 @@
-"""Builds the dependence graph on implementation tags, and splits it by removing kinds."""
+"""Builds the dependence graph on implementation tags (a kind in one stream), and splits it by removing kinds."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -105,6 +105,7 @@ class DependenceGraph:
     def _cost(
         self, kind: int, kinds: Collection[int], tags: Collection[ImplTag]
     ) -> tuple[int, int, int]:
+        """Return the sort key for removing a kind: low rates first, then kinds with many dependences."""
         rate = sum(self.rates[tag] for tag in tags if tag.kind == kind)
         degree = sum((kind, other) in self.dependent for other in kinds)
         return rate, -degree, kind

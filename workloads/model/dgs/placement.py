@@ -19,8 +19,8 @@ Placement = npt.NDArray[np.int32]
 """int32[keys, streams]: the worker of each key in each stream; -1 if no leaf reads the stream."""
 
 MAX_SHAPES = 256
-"""Largest number of distinct rows if each stream's keys are spread separately. Beyond it, streams with
-equally many workers spread their keys in the same way, which limits the number of tree shapes."""
+"""If spreading the keys of each stream separately gives more distinct rows (tree shapes) than this, streams
+with equally many workers spread their keys in the same way."""
 
 
 def lpt(loads: Sequence[int] | IntArray, bins: int) -> npt.NDArray[np.int32]:
@@ -78,7 +78,10 @@ def place(
 
 
 def _shares(events: Sequence[int], workers: int, most: int) -> list[int]:
-    """Distribute workers over streams: one each, the rest to the stream with most events per worker."""
+    """Return the number of workers of each stream, at most `most`.
+
+    Each stream gets one worker; the others go, one by one, to the stream with most events per worker.
+    """
     shares = [1] * len(events)
     for _ in range(workers - len(events)):
         eligible = [i for i in range(len(events)) if shares[i] < most]

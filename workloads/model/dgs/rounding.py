@@ -26,7 +26,7 @@ def in_tenths(value: Any) -> Any:
 
 
 def integers_first(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a sort key of rows that rounding of their floats hardly affects; NaN comes last."""
+    """Return a sort key with a row's integers first, so that rounding hardly changes the order; NaN comes last."""
     floats = [value for value in row if isinstance(value, float)]
     rest = [value for value in row if not isinstance(value, float)]
     return *rest, *((math.isnan(value), value) for value in floats)

@@ -31,6 +31,8 @@ def describe(plan: Plan, tag: ImplTag) -> str:
 
 
 class _Checker:
+    """Checks a plan; each method raises PlanError with the rule that the plan breaks."""
+
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._where = f"plan for program {plan.program.name}"
@@ -59,7 +61,7 @@ class _Checker:
             )
 
     def check_tree(self, index: int, tree: Tree) -> None:
-        """Check V1 for every node, and V2 for every pair of nodes."""
+        """Check conditions V1 (every node) and V2 (every pair of nodes) of Definition 3.2."""
         initial = self._plan.program.states[0].name
         if tree.root.state != initial:
             raise self._error(

@@ -31,7 +31,7 @@ MAX_HISTORY = 4
 """Largest number of events between two forks of a history; shrinking finds shorter histories."""
 
 _SIDES = ((False, False), (True, False), (False, True), (True, True))
-"""Whether the first and the second part of a fork may process a kind."""
+"""All answers to whether the first and whether the second part of a fork may process a kind."""
 
 
 BOUND = 1 << 20
@@ -197,8 +197,8 @@ def draw_predicates(
         frozenset(kind for kind, sides in chosen if sides[side] and kind in processable[side])
         for side in (0, 1)
     ]
-    # If both sides have dependent kinds, a random side loses them: forks often treat the sides
-    # unequally, so a fixed side would be starved.
+    # Kinds that depend on kinds of the other side are removed from a random side: forks often treat the
+    # sides unequally, so both sides must be tested with such kinds.
     keep = draw(st.sampled_from([0, 1]))
     dependent = program.dependent_kinds()
     preds[1 - keep] = frozenset(

@@ -1,7 +1,8 @@
 """Builds aggregates and joins by key from the operator O+.
 
-Source: STRETCH, section 2 and Theorem 2. A and J give each tuple one key (f_SK), A+ and J+ a set of keys
-(f_MK). J+ over all pairs is `streamlab.workloads.model.join`.
+Source: STRETCH, section 2 and Theorem 2. The aggregate A and the join J give each tuple one key (f_SK); A+
+and J+ give it a set of keys (f_MK). J+ over all pairs is `streamlab.workloads.model.join`. `program` defines
+O+ and its functions f_U, f_O and f_S.
 """
 
 from collections.abc import Callable

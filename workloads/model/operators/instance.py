@@ -2,7 +2,7 @@
 
 An instance takes all tuples in total order, processes the keys that it owns, and passes its output
 records to a function. Outputs of equal time may come in any order; here windows expire in the order of
-their start, and keys in the order of their first tuple.
+their start, and keys in the order of their first tuple. For f_MK, f_U, f_O, f_S, WA, WS and WT, see `program`.
 """
 
 import math
@@ -209,9 +209,9 @@ class _SingleInstance(_Windows):
         self._stores = operator.stores
         self._slide = operator.slide
         self._keeps_time = operator.keeps_time
-        # Without functions to call at each step, several steps can be one; purging gives the same result.
+        # Without functions to call at each step, windows may take several steps at once; purging gives the same result.
         self._can_skip_steps = self._expire is None and self._slide in (None, keep)
-        # Without tuples to purge, a key's window moves when a tuple touches it.
+        # If there are no tuples to purge either, a key's window need not move before the key's next tuple.
         self._moves_when_touched = self._can_skip_steps and not self._stores
         self._instances: dict[int, tuple[Any, ...]] = {}
         self._left = 0

@@ -315,7 +315,7 @@ class Query:
 
     @property
     def reach(self) -> int:
-        """Sum of the window sizes, the largest time from a tuple to an output that it causes."""
+        """Sum of the window sizes: the longest time from a tuple to an output that it causes."""
         return sum(operator.window.size for operator in self.operators)
 
     def kind_indices(self, names: Any) -> tuple[int, ...]:
@@ -354,7 +354,7 @@ def join(
     meet = join_step(size, match, emit)
 
     def update(w: Any, t: Any, out: Any) -> None:
-        # All tuples have all keys. A remainder would cost as much as comparing four tuples.
+        # Each key counts all tuples, since a tuple has all keys. `%` would cost as much as comparing four tuples.
         turn = w[0].turn + 1
         if turn == shares:
             turn = 0

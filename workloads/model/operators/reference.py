@@ -1,8 +1,8 @@
 """Interprets queries of operators O+ one tuple at a time, in plain Python.
 
-This defines their meaning. One instance runs each operator, or several instances that own the keys of
-different buckets and read the same tuples. Records pass to the next operator as tuples in order of
-time. An operator's watermark follows its tuples and the watermark of the operator before. After the
+This defines their meaning. An operator has one instance, or several instances that read the same tuples
+and own the keys of different buckets. Records pass to the next operator as tuples in order of time. An
+operator's watermark follows its tuples and the watermark of the operator before. After the
 first operator has processed a tuple of time W, all operators have a watermark of at least W. This is
 valid, because all later outputs of an operator are timed after W (Observation 1 of STRETCH).
 """

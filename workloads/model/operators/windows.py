@@ -39,7 +39,7 @@ def latest_left(window: Window, ts: int) -> int:
 
 
 def flush_end(program: object, last_times: Iterable[int]) -> int | None:
-    """Return the time at which a flushed input is cut, so that its end closes all windows; else None.
+    """Return the time at which to cut an input so that its end closes all windows; None if nothing is flushed.
 
     The watermark then reaches the last tuple's time plus the sizes of all windows. Each operator closes the windows
     that contain its last tuple, and the next operator the windows that contain these outputs. A single window that

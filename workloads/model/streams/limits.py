@@ -51,7 +51,10 @@ class Limit:
 
 
 def count_limit(events: str, *, per: str) -> Limit:
-    """Return the limit of 32-bit counts of events per value of a field or `KEY`; `events` names them in words."""
+    """Return the limit on the events that share a value of field `per` (or `KEY`): their count must fit 32 bits.
+
+    `events` names the events in messages.
+    """
     return Limit(
         field=None,
         quantity=f"the number of {events}",
@@ -73,7 +76,7 @@ def group_by_field(name: str) -> Read:
 
 
 def group_up_to(kind: int) -> Read:
-    """Return a function that ends a group with each event of a kind, which belongs to that group."""
+    """Return a function that groups events up to and including each event of a kind."""
 
     def groups(events: Any) -> IntArray:
         ends = events.kind == kind

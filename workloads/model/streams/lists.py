@@ -1,4 +1,4 @@
-"""Defines columns of lists, such as texts as dictionary ids, with a varying number per event."""
+"""Defines list columns: each event has a list of any length, such as a text's words as dictionary ids."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

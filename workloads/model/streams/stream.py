@@ -107,9 +107,9 @@ class Input:
     """Holds all streams of an input and their alphabet. Stream order breaks ties.
 
     Attributes:
-        until_ts: Time at which the input is cut. The input has all events before this time, so time has
-            passed up to the instant before. None if time has passed up to the last event. The end of an
-            input that a query flushes is a cut after its last window (`flush_end`).
+        until_ts: Time at which the input is cut: it has all events before this time, so its final watermark
+            is the instant before. None: the final watermark is the time of the last event. An input that a
+            query flushes is cut after the query's last window (`flush_end`).
 
     Raises:
         ModelError: A tag is outside the alphabet, or its kind is not one of its stream's.

@@ -1,4 +1,4 @@
-"""Query I by hand: a pipeline with one stateless operator."""
+"""Yahoo query I, written by hand: a pipeline with one stateless operator (`model.pipeline`)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Computes the expected events with campaigns, by indexing the table with a column."""
+"""Computes the expected events with campaigns, by indexing the table of campaigns with the column of ads."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Query I, typed: a graph with one OpStateless."""
+"""Yahoo query I as a typed graph (`model.dataflow`) with one OpStateless."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Query IV by hand: an operator O+ with a sliding window and a count for each block."""
+"""Yahoo query IV, written by hand: an operator O+ (`model.operators`) with a sliding window and a count per block."""
 
 from typing import Any
 
@@ -35,7 +35,8 @@ def program(query: Params) -> Query:
         w[0].block_views[t.ts // markers_ms % blocks] += 1
 
     def slide(w: Any) -> None:
-        oldest = (w[0].left // markers_ms - 1) % blocks  # the window has already advanced
+        # The window has already advanced.
+        oldest = (w[0].left // markers_ms - 1) % blocks
         w[0].views -= w[0].block_views[oldest]
         w[0].block_views[oldest] = 0
 

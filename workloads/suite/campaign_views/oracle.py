@@ -1,4 +1,4 @@
-"""Computes the expected views: adds each campaign's count of a block to all windows with it."""
+"""Computes the expected views: adds each campaign's count of a block to all windows that contain the block."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Query IV, typed (figure 3): filters and looks up, counts by block, sums the last blocks.
+"""Yahoo query IV as a typed graph (`model.dataflow`): filters and looks up, counts by block, sums the last blocks.
+
+Source: Data-Trace Types, figure 3. A block has the events between two markers.
 
 Campaigns without a view in the window have no output. Ads without a campaign are ignored.
 """

@@ -1,4 +1,4 @@
-"""Query V by hand: an operator O+ over tumbling windows."""
+"""Yahoo query V, written by hand: an operator O+ (`model.operators`) over tumbling windows."""
 
 from typing import Any
 

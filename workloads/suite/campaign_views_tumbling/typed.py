@@ -1,4 +1,4 @@
-"""Query V, typed: like query IV, but the state counts one window and is emitted at its end.
+"""Yahoo query V as a typed graph (`model.dataflow`): counts views in one window, and emits them at its end.
 
 Windows begin at multiples of their size, not at the beginning of the input, so the state must hold
 the number of its window. Blocks lie within windows.
@@ -27,13 +27,13 @@ def nothing(a: Any) -> None:
 
 
 def combine(x: Any, y: Any, into: Any) -> None:
-    """Add two counts of a block."""
+    """Add two counts of one block."""
     into.views = x.views + y.views
     into.window = max(x.window, y.window)
 
 
 def update_state(s: Any, agg: Any) -> None:
-    """Add the views of a block to the views of its window."""
+    """Add the views of a block to the views of its window, which may be a new one."""
     if agg.views > 0:
         s.views = agg.views + (s.views if s.window == agg.window else 0)
         s.window = agg.window

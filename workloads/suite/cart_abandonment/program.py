@@ -1,5 +1,7 @@
 """TPCx-BB query 4 as a pipeline: clicks -> SL unsold -> PS sessions -> SL abandoned -> SF average.
 
+SL is a stateless operator, PS a partitioned one (a state for each key), SF a stateful one (one state).
+
 - `unsold` selects clicks of known users without a sale.
 - `sessions`, by user, counts the pages of the user's session and stores the numbers of the last
   pages of types `order` and `dynamic` (from 1; 0 means no such page). A click more than

@@ -33,8 +33,8 @@ def arguments(query: Params) -> dict[str, object]:
 def _daily_sales(stores: Ids, first_day: int, days: int) -> Limit:
     """Return the limit on the sales of a category in a day.
 
-    Because x is below `days` and n at most `days`, n sum(xy) and sum(x) sum(y) are each at most
-    days^3 / 2 times the limit. Their difference is at most days^3 times the limit.
+    For n points (x, y) (see `program`), x is below `days` and n at most `days`. So n sum(xy) and sum(x) sum(y)
+    are each at most days^3 / 2 times the limit, and their difference at most days^3 times the limit.
     """
 
     def day_group(events: Any) -> IntArray:

@@ -1,5 +1,7 @@
 """TPCx-BB query 15 as a pipeline: sales -> SL wanted -> SL dated -> PS trends.
 
+SL is a stateless operator, PS a partitioned one (a state for each key), SF a stateful one (one state).
+
 - `wanted` selects the sales of some stores from the first day of the year on.
 - `dated` gives each sale its day within the year. Later sales get the number of days, and only show
   that the year is over.

@@ -34,7 +34,7 @@ _X, _Y, _PATH_X, _PATH_Y, _PHASE = range(5, 10)
 """Lanes of random numbers by phone."""
 _CLONES = 5
 """Added to a phone's lanes for its clone."""
-_CALLS = 0  # Rows of all streams draw as this stream, so the calls do not depend on their number.
+_CALLS = 0  # stream of random numbers for all rows, so calls do not depend on the number of streams
 
 PARAMETERS = {
     "phones": Parameter(default=100_000, help="number of phones", minimum=2, maximum=10**9),

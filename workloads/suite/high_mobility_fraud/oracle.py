@@ -8,7 +8,7 @@ from streamlab.workloads.suite.high_mobility_fraud.schema import CALL
 
 
 def oracle(data: Input, area: int, most_mps: float, window_ms: int) -> Columns:
-    """Return (ts, begin, cases) of each window with cases that a later case ended."""
+    """Return (ts, begin, cases) of each window that has cases and was ended by a later case."""
     calls = total_order(data, CALL)
     chosen = np.flatnonzero(calls.payload["area"] == area)
     ts = np.repeat(calls.ts[chosen], 2)

@@ -1,5 +1,7 @@
 """High-mobility fraud as a pipeline: calls -> SL area -> SL places -> PS speed -> SL fast -> SF count.
 
+SL is a stateless operator, PS a partitioned one (a state for each key), SF a stateful one (one state).
+
 - `in_area` selects the calls from an area code.
 - `places` projects a call to the caller's and the callee's place and time.
 - `speed`, by phone, computes the speed at which its user travelled since the phone's previous place.

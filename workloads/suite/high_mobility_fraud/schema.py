@@ -16,7 +16,7 @@ CALL = np.dtype(
         ("callee_y", np.int32),
     ]
 )
-"""A call data record. Event time is the begin of the call in ms, `area` the caller's area code. Places are in m."""
+"""A call data record. Event time is the start of the call in ms, `area` the caller's area code. Places are in m."""
 KIND = "call"
 
 

@@ -1,5 +1,7 @@
 """TPCx-BB query 1 as a pipeline: sales -> SL wanted -> PS tickets -> PS counts -> SF ranking.
 
+SL is a stateless operator, PS a partitioned one (a state for each key), SF a stateful one (one state).
+
 - `wanted` selects the lines of some stores and categories.
 - `tickets`, by ticket modulo `open_tickets`, pairs each new item of a ticket with the ticket's
   earlier items (lower id first). So each pair is forwarded once a ticket, at the time of the later

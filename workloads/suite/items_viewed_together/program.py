@@ -1,5 +1,7 @@
 """TPCx-BB query 2 as a pipeline: clicks -> SL known -> PS sessions -> SL pairs -> PS counts -> SF ranking.
 
+SL is a stateless operator, PS a partitioned one (a state for each key), SF a stateful one (one state).
+
 - `known` selects the clicks of known users.
 - `sessions`, by user, stores the distinct items of the user's session in order. A click more than
   `gap_ms` after the user's previous click ends the session. The operator then forwards the items,

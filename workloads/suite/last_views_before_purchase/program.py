@@ -1,5 +1,7 @@
 """TPCx-BB query 3 as a pipeline: clicks -> SL relevant -> PS last views -> PS counts -> SF ranking.
 
+SL is a stateless operator, PS a partitioned one (a state for each key), SF a stateful one (one state).
+
 - `relevant` selects, for known users, views of items in some categories (clicks without a sale) and
   purchases of the given item.
 - `last views`, by user, stores the last `views` views. A purchase forwards the views that are at most

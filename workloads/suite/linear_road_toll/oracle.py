@@ -70,7 +70,7 @@ class _Table:
         )
 
     def look_up(self, rows: Ints, minutes_back: int) -> tuple[Ints, Ints, Ints]:
-        """Return the vehicles, reports and sums of speeds of the rows' segments, some minutes before the rows."""
+        """Return vehicles, reports and sums of speeds in each row's segment, `minutes_back` before the row's minute."""
         if not len(rows):
             return rows, rows, rows
         key = self._key[rows] - minutes_back
@@ -83,7 +83,7 @@ class _Table:
 def _by_vehicle(
     column: dict[str, Ints], minute: Ints
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which reports enter a segment, are the vehicle's first there in a minute, or are of stopped vehicles."""
+    """Return three masks of reports: on entry to a segment, first there in a minute, and of a stopped vehicle."""
     order = np.argsort(column["vid"], kind="stable")
 
     def equals_previous(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:

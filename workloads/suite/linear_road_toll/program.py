@@ -8,8 +8,8 @@ notifies the vehicle that entered.
 The toll is Linear Road's (Arasu and others 2004, section 3.4). Vehicles that enter a segment in minute m pay
 2 (n - 50)^2 for the n vehicles that were there in minute m - 1. They pay nothing if n is at most 50, or if the mean
 speed of the minutes m - 5 to m - 1 is at least 40 mph. They pay nothing either if minute m - 1 had an accident in the
-segment or in the four segments after it. Vehicles on the exit lane get no toll. A vehicle has stopped with the fourth
-report in a row at one position.
+segment or in the four segments after it. Vehicles on the exit lane get no toll. A vehicle counts as stopped from its
+fourth report in a row at one position.
 
 Two choices let reports of one time commute, so that operators may process them in any order. The mean speed is the mean
 of all reports, rounded down; the benchmark takes a mean of means. A report of a stopped vehicle reveals an accident if
@@ -38,11 +38,11 @@ STOPPED = 4
 """Reports in a row at one position of a vehicle that has stopped."""
 MINUTE_MS = 60_000
 MINUTES = 5
-"""Minutes of the mean speed."""
+"""Number of minutes over which the mean speed is taken."""
 REACH = 5
-"""Number of segments in which an accident makes the road free: its own and the four before it."""
+"""Number of segments that are free of toll because of an accident: its own and the four before it."""
 SLOTS = MINUTES + 1
-"""Minutes of a segment's statistics: the current minute and the minutes of the mean speed."""
+"""Number of minutes in a segment's statistics: the current minute, and those of the mean speed."""
 
 SEEN = np.dtype(
     [
@@ -198,7 +198,7 @@ def count(s: Any, t: Any, out: Any) -> None:
 
 
 def toll(t: Any, out: Any) -> None:
-    """M: compute the toll of the statistics."""
+    """M: compute the toll from the statistics."""
     beyond = np.int64(t.vehicles) - FREE
     if beyond < 0 or t.speed >= FAST_MPH or t.accident != 0:
         beyond = np.int64(0)

@@ -1,4 +1,4 @@
-"""Query III by hand: an operator O+ whose windows keep their state when they advance."""
+"""Yahoo query III, written by hand: an operator O+ (`model.operators`) whose windows keep their state."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def expire(w: Any, out: Any) -> None:
 
 
 def slide(w: Any) -> None:
-    """Keep the history; reset the flag of changes."""
+    """Keep the history; reset the flag that says whether a block had events."""
     w[0].changed = 0
 
 

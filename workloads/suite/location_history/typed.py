@@ -1,4 +1,4 @@
-"""Query III, typed: makes the user's location the key, and adds up the history of each location.
+"""Yahoo query III as a typed graph (`model.dataflow`): adds up the history of each location.
 
 Locations without an event in a block have no output at its marker. Users without a location are
 ignored.

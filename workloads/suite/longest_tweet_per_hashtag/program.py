@@ -17,7 +17,7 @@ def keys(t: Any, out: Any) -> None:
 
 
 def update(w: Any, t: Any, out: Any) -> None:
-    """Store the greatest length."""
+    """Store the tweet's length if it is the greatest so far."""
     if t.chars > w[0].chars:
         w[0].chars = t.chars
 

@@ -1,4 +1,4 @@
-"""Computes the expected bids of query 1, and rounds a quotient by its remainder."""
+"""Computes the expected bids of query 1; rounds prices by the remainder of a division."""
 
 import numpy as np
 

@@ -23,11 +23,11 @@ _SESSION = np.dtype(
         ("closed_last", np.int64),
     ]
 )
-"""The current session, and the previous session if a bid of this window closed it; at most one session is closed."""
+"""The current session, and the previous session if a bid of this window closed it; a window closes at most one."""
 
 
 def program(gap_ms: int) -> Query:
-    """Return the query for this longest pause of a session."""
+    """Return the query; a pause longer than `gap_ms` ends a session."""
 
     def update(w: Any, t: Any, out: Any) -> None:
         s = w[0]
@@ -73,5 +73,6 @@ def program(gap_ms: int) -> Query:
 
 
 def _bidder(t: Any, out: Any) -> None:
+    """Add the bidder of a bid as key."""
     if t.type == BID:
         out.add(t.person)

@@ -39,7 +39,7 @@ def program(size_ms: int) -> Query:
 
 
 def declaration(size_ms: int) -> Declaration:
-    """Return the declaration that the invariants check the answer against: counts of bids for each bidder."""
+    """Return the declaration from which invariants of the answer are derived: counts of bids for each bidder."""
     return Declaration(
         name="nexmark_q12",
         step=WindowStep(
@@ -60,6 +60,7 @@ def declaration(size_ms: int) -> Declaration:
 
 
 def _bidder(t: Any, out: Any) -> None:
+    """Add the bidder of a bid as key."""
     if t.type == BID:
         out.add(t.person)
 

@@ -38,6 +38,7 @@ def program(day_ms: int) -> Pipeline:
     """Return the pipeline."""
 
     def add(s: Any, t: Any, out: Any) -> None:
+        """Add a bid to the statistics, which start over on a new day, and forward them."""
         if t.type == BID:
             day = t.ts // day_ms
             bids = s.bids[0] + s.bids[1] + s.bids[2]

@@ -36,6 +36,7 @@ def program(every_ms: int) -> Query:
 
 
 def _bidder_and_auction(t: Any, out: Any) -> None:
+    """Add the bidder and auction of a bid as one key."""
     if t.type == BID:
         out.add((int(t.person) << 32) + t.auction)
 

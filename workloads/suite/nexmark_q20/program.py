@@ -1,4 +1,4 @@
-"""Query 20 as an operator with a state for each auction: an incremental join with its bids."""
+"""Query 20 as an operator with a state for each auction: an incremental join with the auction's bids."""
 
 from typing import Any
 
@@ -41,11 +41,13 @@ def program() -> Query:
 
 
 def _auction(t: Any, out: Any) -> None:
+    """Add the auction of an auction event or a bid as key."""
     if t.type != PERSON:
         out.add(t.auction)
 
 
 def _note(s: Any, t: Any) -> None:
+    """Store an auction in state `s`; auctions of other categories join nothing."""
     s.joins = 1 if t.category == FIRST_CATEGORY else -1
     s.item = t.name
     s.initial_bid = t.price

@@ -1,4 +1,4 @@
-"""Query 3 as an operator with a state for each person: an incremental join with its auctions."""
+"""Query 3 as an operator with a state for each person: an incremental join with the person's auctions."""
 
 from typing import Any
 
@@ -34,11 +34,13 @@ def program() -> Query:
 
 
 def _seller(t: Any, out: Any) -> None:
+    """Add as key the person of a registration, or the seller of an auction in the category."""
     if t.type == PERSON or (t.type == AUCTION and t.category == FIRST_CATEGORY):
         out.add(t.person)
 
 
 def _note(s: Any, t: Any) -> None:
+    """Store a person in state `s`; persons of other states join nothing."""
     s.joins = 1 if t.state in _STATES else -1
     s.name = t.name
     s.city = t.city

@@ -45,6 +45,7 @@ def _emit(w: Any, out: Any) -> None:
 
 
 def _category(t: Any, out: Any) -> None:
+    """Add the category as key."""
     out.add(t.category)
 
 
@@ -58,6 +59,7 @@ def _emit_sum(w: Any, out: Any) -> None:
 
 
 def _emit_average(w: Any, t: Any, out: Any) -> None:
+    """Add the sum of a step, and emit the average so far."""
     w[0].auctions += t.auctions
     w[0].sum += t.sum
     out.emit(t.category, w[0].auctions, w[0].sum / w[0].auctions)

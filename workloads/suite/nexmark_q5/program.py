@@ -1,7 +1,7 @@
 """Query 5: bids of each auction in sliding windows -> the auctions with the most bids.
 
-Each window's hot items are emitted once, one slide after the window ends, because `highest` collects the counts at
-that end.
+Each window's hot items are emitted once, one slide after the window ends, because operator `highest` first collects
+the counts, which leave when the window ends.
 """
 
 from typing import Any
@@ -63,15 +63,18 @@ def program(slide_ms: int, slides: int) -> Query:
 
 
 def _auction(t: Any, out: Any) -> None:
+    """Add the auction of a bid as key."""
     if t.type == BID:
         out.add(t.auction)
 
 
 def _all(t: Any, out: Any) -> None:
+    """Add the same key for all counts."""
     out.add(0)
 
 
 def _collect_highest(w: Any, t: Any, out: Any) -> None:
+    """Store an auction if its count is the highest so far, or equals it."""
     s = w[0]
     if t.bids > s.bids:
         s.bids = t.bids

@@ -13,7 +13,7 @@ def oracle(data: Input, every_ms: int) -> Columns:
     winners = pd.DataFrame(winners_of(data, every_ms, steps=2))
     seller_prices = winners.groupby("seller")["price"]
     sums, number = seller_prices.cumsum(), seller_prices.cumcount() + 1
-    # The sums up to ten auctions before. Prices are whole numbers, so differences are exact.
+    # The running sums ten auctions earlier. Prices are whole numbers, so differences of sums are exact.
     sums_before = sums.groupby(winners["seller"]).shift(LATEST, fill_value=0)
     winners["average"] = (sums - sums_before) / number.clip(upper=LATEST)
     last = winners.groupby(["ts", "seller"]).tail(1)

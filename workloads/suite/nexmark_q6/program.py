@@ -66,6 +66,7 @@ def _emit(w: Any, out: Any) -> None:
 
 
 def _seller(t: Any, out: Any) -> None:
+    """Add the seller as key."""
     out.add(t.seller)
 
 
@@ -103,6 +104,7 @@ def _emit_ranked(w: Any, out: Any) -> None:
 
 
 def _emit_average(w: Any, t: Any, out: Any) -> None:
+    """Store a price by its rank; after the last price of the step, emit the average."""
     s = w[0]
     s.price[(s.before + t.rank) % LATEST] = t.price
     s.arrived += 1

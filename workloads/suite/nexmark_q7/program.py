@@ -1,7 +1,7 @@
 """Query 7: the highest bids of each share of the prices -> the highest bids of all shares.
 
-The bids of a window leave once, one window length after the window ends, because the second operator collects the
-highest bids of the shares at that end.
+The bids of a window leave once, one window length after the window ends, because the second operator first collects
+the highest bids of the shares, which leave when the window ends.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from streamlab.workloads.model import InputType, Operator, Query, Window
 OUTPUT = fields("ts", "auction", "bidder", "price", "bid_ts", "extra")
 
 SHARES = 64
-"""Number of shares; a price is in the share of its remainder, so that several workers compare prices."""
+"""Number of shares; a price is in share `price % SHARES`, so that several workers compare prices."""
 
 MAX_TIES = 64
 """Largest number of bids of a window with the highest price; more end the run with an error."""
@@ -53,6 +53,7 @@ def _highest(
     keys: Callable[[Any, Any], None],
     update: Callable[[Any, Any, Any], None],
 ) -> Operator:
+    """Return an operator that finds the highest bids of each key in tumbling windows."""
     return Operator(
         name=name,
         inputs=(InputType(name=source, fields=columns),),
@@ -67,11 +68,13 @@ def _highest(
 
 
 def _share(t: Any, out: Any) -> None:
+    """Add the share of a bid's price as key."""
     if t.type == BID:
         out.add(t.price % SHARES)
 
 
 def _all(t: Any, out: Any) -> None:
+    """Add the same key for all bids."""
     out.add(0)
 
 
@@ -84,6 +87,7 @@ def _compare_highest(w: Any, t: Any, out: Any) -> None:
 
 
 def _compare(s: Any, auction: Any, bidder: Any, price: Any, bid_ts: Any, extra: Any) -> None:
+    """Store a bid in state `s` if its price is the highest so far, or equals it."""
     if price > s.price:
         s.price = price
         s.ties = 0

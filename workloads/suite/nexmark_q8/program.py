@@ -28,11 +28,13 @@ def program(size_ms: int) -> Query:
 
 
 def _person(t: Any, out: Any) -> None:
+    """Add as key the person of a registration, or the seller of an auction."""
     if t.type != BID:
         out.add(t.person)
 
 
 def _note(w: Any, t: Any, out: Any) -> None:
+    """Record in the window that the person registered or opened an auction."""
     if t.type == PERSON:
         w[0].registered = 1
         w[0].name = t.name

@@ -35,10 +35,10 @@ OPENING_MS = 34_200_000
 """Half past nine; event times are in milliseconds since midnight of the first day."""
 
 DAY_MS = 86_400_000
-_ROWS = 1  # rows draw as this stream, for both sides
-_COMPANY, _INSTANT, _NOISE, _CONTRARY = range(4)  # lanes
+_ROWS = 1  # stream of random numbers for the rows of both sides
+_COMPANY, _INSTANT, _NOISE, _CONTRARY = range(4)  # lanes of random numbers
 _NOISE_PART = 16
-"""A trade is up to 1/16 of the gap away from the company's current price."""
+"""A trade is up to 1/16 of `Session.gap` away from the company's current price."""
 
 PARAMETERS = {
     "seconds": Parameter(
@@ -117,6 +117,7 @@ def generate(
 def _rows_of_day(
     params: Params, session: Session, seed: int, day: int, begin: int, end: int
 ) -> dict[str, npt.NDArray[np.integer]]:
+    """Return rows [begin, end) of a side, all on one day."""
     trades_before = trades_until(session, seed, day)
     trade = np.arange(begin, end, dtype=np.int64) - day * session.trades
     second = np.searchsorted(trades_before, trade, side="right") - 1

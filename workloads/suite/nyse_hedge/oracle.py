@@ -1,4 +1,4 @@
-"""Computes the expected hedges, by sorting the right trades by ND and searching a range.
+"""Computes the expected hedges, by sorting the right trades by ND (see `program`) and searching a range.
 
 The search uses quotients and a slightly wider range, then tests the candidates by the definition.
 It processes the left side in chunks, so memory is bounded by the trades of a window, a block of
@@ -54,6 +54,8 @@ def oracle(data: Input, ws_ms: int, lower: float, upper: float) -> Columns:
 
 
 class _Side:
+    """Trades of one side of the join; `distance` is their ND."""
+
     def __init__(self, ts: IntArray, *columns: npt.NDArray[np.generic]) -> None:
         self.ts = ts
         self.id, self.price, average = columns
@@ -65,6 +67,7 @@ class _Side:
 def _hedges(
     left: _Side, right: _Side, query: tuple[int, float, float], part: Chunk
 ) -> tuple[IntArray, IntArray]:
+    """Return the left and right rows of all hedges in a chunk; `query` has the window and both bounds."""
     ws_ms, lower, upper = query
     order = np.argsort(right.distance[part.right_begin : part.right_end]) + part.right_begin
     distances = right.distance[order]

@@ -105,11 +105,13 @@ def oracle(data: Input) -> Columns:
 
 
 def _outliers(scores: Ints, means: list[tuple[int, int]]) -> npt.NDArray[np.bool_]:
+    """Return which scores are far above the mean; `means` has count and sum of the normal scores of past checks."""
     count, total = (sum(part) for part in zip(*means, strict=True)) if means else (0, 0)
     return (scores * count > FACTOR * total) & (count > 0)
 
 
 def _fit(values: Ints, support: Ints, sums: Ints, squares: Ints) -> _Fitted:
+    """Return the model for the counts of all combinations so far."""
     present = np.flatnonzero(support)
     itemset = np.full((len(PAIRS), COMBINATIONS), -1, dtype=np.int64)
     low: list[npt.NDArray[np.float64]] = []

@@ -244,7 +244,7 @@ def learn(state: Any) -> None:
 
 
 def learn_itemset(state: Any, combination: int, a: int, b: int, slot: int, itemsets: int) -> int:
-    """Find the itemset of two values of a combination; return the number of itemsets so far."""
+    """Set the itemset of two values of a combination, a new one if needed; return the number of itemsets so far."""
     state.itemset[combination * SLOTS + slot] = 0
     if state.all_support[combination] == 0:
         return itemsets
@@ -332,7 +332,7 @@ def fork(state: Any, pred1: Any, pred2: Any, first: Any, second: Any) -> None:
 
 
 def share(state: Any, part: Any) -> None:
-    """Copy the fields by which connections are judged."""
+    """Copy from `state` to `part` the fields by which connections are judged."""
     part.checks = state.checks
     part.mean_count = state.mean_count
     part.mean_score = state.mean_score
@@ -346,7 +346,7 @@ def share(state: Any, part: Any) -> None:
 
 
 def hand_over(state: Any, part: Any) -> None:
-    """Copy the counts, which only one part may have."""
+    """Copy from `state` to `part` the counts, which only one part may have."""
     copy(state.all_support, part.all_support)
     copy(state.all_sums, part.all_sums)
     copy(state.all_squares, part.all_squares)

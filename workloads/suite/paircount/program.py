@@ -1,6 +1,6 @@
-"""Counts the tweets with each pair of nearby words over windows, by an A+ (STRETCH, Operator 14).
+"""Counts the tweets with each pair of nearby words over windows, by an aggregate A+ (STRETCH, Operator 14).
 
-A pair is (W[i], W[j]) with i < j and j - i at most the distance. f_MK gives a set, so repeated
+A pair is (W[i], W[j]) with i < j and j - i at most the distance. `keys` (f_MK) gives a set, so repeated
 pairs of a tweet count once. With `bag` they count each time, as in the paper's Algorithm 13.
 """
 

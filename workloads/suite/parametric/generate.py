@@ -21,7 +21,7 @@ from streamlab.workloads.suite.parametric.settings import EVENT, KEY_SPACE, MASK
 
 __all__ = ["PARAMETERS", "generate", "keys", "normal_bounds", "streams"]
 
-_KEY, _WORD = range(2)  # lanes
+_KEY, _WORD = range(2)  # lanes of random numbers
 _RESOLUTION_BITS = 63
 
 PARAMETERS = {

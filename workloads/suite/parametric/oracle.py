@@ -43,6 +43,7 @@ def oracle(data: Input, settings: tuple[Setting, ...]) -> Columns:
 def _apply(
     setting: Setting, columns: dict[str, IntArray], words: list[IntArray]
 ) -> tuple[dict[str, IntArray], list[IntArray]]:
+    """Return the columns and words that one operator forwards."""
     number = np.zeros(len(columns["ts"]), dtype=np.int64)
     for k, word in enumerate(words):
         number += (2 * k + 1) * (word & MASK)

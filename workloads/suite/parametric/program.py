@@ -78,12 +78,14 @@ def _stage(setting: Setting, words: int) -> Stage:
     salt, state_words = setting.index * SALT, setting.state_words
 
     def forward(number: Any, t: Any, out: Any) -> None:
+        """Do the work for a record, and forward its copies unless it is dropped."""
         result = work(number, t.id, iterations)
         if hash_number(t.id + result, salt) < keep_below:
             for n in range(copies):
                 emit(t.id * copies + n, t.key, result, out)
 
     def update_state(s: Any, number: Any) -> Any:
+        """Add multiples of a number to the words of the state, and return the sum of the words."""
         total = 0
         for k in range(state_words):
             word = (s.words[k] + (2 * k + 1) * number) & MASK

@@ -51,6 +51,7 @@ def _side(
 
 
 def _matches(left: Side, right: Side, ws_ms: int, part: Chunk) -> tuple[IntArray, IntArray]:
+    """Return the left and right rows of all matching pairs in a chunk."""
     left_rows = slice(part.left_begin, part.left_end)
     right_rows = slice(part.right_begin, part.right_end)
     x, y = left["x"][left_rows].astype(np.int64), left["y"][left_rows].astype(np.float64)

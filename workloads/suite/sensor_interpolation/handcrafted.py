@@ -1,4 +1,4 @@
-"""Averages loads by hand: one operator O+, whose windows advance from marker to marker.
+"""Averages loads by a handwritten operator O+ (`model.operators`), whose windows advance from marker to marker.
 
 It interpolates and averages without sorting. Only the least and the greatest reading of a second
 matter, so the state holds these two until the next second or the end of the window.
@@ -38,7 +38,7 @@ STATE = np.dtype(
         ("seconds_before", np.int64),
     ]
 )
-"""The begin of the next line, the readings of the current second, and sums of the earlier values.
+"""The reading at which the next line begins, the readings of the current second, and sums of the earlier values.
 
 For the maximum, the sums are of the current window, and the last two fields are of the windows before it.
 """

@@ -58,6 +58,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
     sizes = (1, plugs_per_household, plugs_per_house)
 
     def close(plug: Any, number: Any) -> None:
+        """Store the average of the plug's slice `number`, and begin the next slice."""
         if plug.loads > 0:
             plug.mark[number % slots] = 2 * number + 1  # odd, so never the initial 0
             plug.average_mw[number % slots] = (2 * plug.sum_mw + plug.loads) // (2 * plug.loads)
@@ -92,6 +93,7 @@ def program(slice_s: int, days: int, plugs_per_household: int, plugs_per_house: 
         return work.past_mw[count // 2] + work.past_mw[(count - 1) // 2]
 
     def end_slice(work: Any, plugs: Any, event: Any, out: Any) -> None:
+        """Close the slice, and emit a prediction for each plug, household and house that had a load."""
         number = event.ts // slice_s
         for level in range(3):
             work.begin[level] = 0

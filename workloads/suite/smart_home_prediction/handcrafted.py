@@ -1,10 +1,10 @@
-"""Predicts consumption by hand: a query of two operators O+, by plug and by type of device.
+"""Predicts consumption by a handwritten query of two operators O+ (`model.operators`): by plug, by device type.
 
 The first operator stores a window's readings by second. Only the least and the greatest reading of
-a second matter, so it need not sort. It interpolates when the window ends, because earlier records,
-with the time of the window's end, would advance the watermark of the second operator too soon. The
-second operator averages and predicts. It has the same windows, and has received all records of a
-window when the next window ends.
+a second matter, so it need not sort. It interpolates only when the window ends: its records have that
+time, so earlier records would advance the watermark of the second operator too soon. The second operator
+averages and predicts. It has the same windows, and has received all records of a window when the next
+window ends.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ OUTPUT = np.dtype(
     + [(name, PREDICTION[name]) for name in (PREDICTION.names or ())[1:]]
 )
 LAST_READING = (("seen", np.int8), ("last_ts", np.int64), ("load_mw", np.int64))
-"""Whether the plug has a reading, and the begin of the next line."""
+"""Whether the plug has a reading, and the reading at which the next line begins."""
 
 
 def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: int) -> Operator:
@@ -48,6 +48,7 @@ def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: 
             out.add(t.plug)
 
     def update(w: Any, t: Any, out: Any) -> None:
+        """Store the least and the greatest load of the reading's second, with the device of the least."""
         device, load_mw = type_of(t.plug, t.device), t.watts * 1000
         place = t.ts - w[0].left
         if w[0].heard[place] == 0:
@@ -63,6 +64,7 @@ def filling(window: Window, longest_gap_s: int, device_types: int, table_plugs: 
         w[0].greatest_mw[place] = max(w[0].greatest_mw[place], load_mw)
 
     def expire(w: Any, out: Any) -> None:
+        """Emit the loads on the lines up to the window's last reading, where the next line begins."""
         s = w[0]
         for place in range(period):
             if s.heard[place] == 0:
@@ -111,11 +113,13 @@ def predicting(window: Window, longest_gap_s: int, tree: Tree, depth: int) -> Op
         out.add(t.device)
 
     def update(w: Any, t: Any, out: Any) -> None:
+        """Add a plug's load to the sum of its second."""
         slot = t.second % slots
         w[0].sum_mw[slot] += t.load_mw
         w[0].plugs[slot] += 1
 
     def expire(w: Any, out: Any) -> None:
+        """Emit averages and predictions of the seconds that no later line can reach."""
         begin = w[0].left + period - slots + 1
         for second in range(begin, begin + period):
             slot = second % slots

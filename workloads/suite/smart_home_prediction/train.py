@@ -49,7 +49,7 @@ that are seldom on."""
 
 
 def examples(seconds: Loads) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.float64]]:
-    """Return a mask of example rows, the features of all rows, and the joules of ten minutes."""
+    """Return a mask of example rows, and for all rows the features and the joules of the next ten minutes."""
     rows = np.arange(len(seconds.second))
     last = np.minimum(rows + PREDICTED_S, len(rows) - 1)
     second, device = seconds.second, seconds.device

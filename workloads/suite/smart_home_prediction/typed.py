@@ -85,6 +85,7 @@ def interpolate(longest_gap_s: int) -> OpKeyedOrdered:
     """Return LI, which fills gaps up to a length."""
 
     def on_item(s: Any, key: Any, value: Any, out: Any) -> None:
+        """Emit the loads on the line from the last reading to this one, and begin the next line."""
         seconds = value.ts - s.ts
         if s.seen == 0 or seconds > longest_gap_s:
             out.emit(key, value.ts, value.load_mw, value.device)

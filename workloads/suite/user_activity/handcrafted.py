@@ -1,4 +1,4 @@
-"""Query II by hand: an operator O+ whose windows keep their state when they advance."""
+"""Yahoo query II, written by hand: an operator O+ (`model.operators`) whose windows keep their state."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def update(w: Any, t: Any, out: Any) -> None:
 
 
 def slide(w: Any) -> None:
-    """Keep the counts; reset the flag of changes."""
+    """Keep the counts; reset the flag that says whether a block had events."""
     w[0].changed = 0
 
 

@@ -1,4 +1,4 @@
-"""Stores the counts of query II in a database at each marker, if the query says so."""
+"""Stores the counts of Yahoo query II in a database at each marker, if parameter `persist` says so."""
 
 from streamlab.workloads.inputs.ads.databases import store
 from streamlab.workloads.model import ModelError, Parameter, Params

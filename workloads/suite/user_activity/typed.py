@@ -1,4 +1,4 @@
-"""Query II, typed: sums a user's events of a block, and adds them to the counts so far.
+"""Yahoo query II as a typed graph (`model.dataflow`): adds each block's events of a user to the counts so far.
 
 Counts are emitted after they are stored. Counts that cannot be stored are missing in the answer.
 """

@@ -1,4 +1,4 @@
-"""Query VI by hand: one operator O+ by location, whose window has a row for each user.
+"""Yahoo query VI, written by hand: an operator O+ (`model.operators`) by location, with a row for each user.
 
 It merges the three stages of the typed form. Events update the user's row in the location's table
 directly, without a second key and without sorting.
@@ -54,6 +54,7 @@ def program(query: Params) -> Query:
             w[0].counts[place * KINDS + t.type] += 1
 
     def expire(w: Any, out: Any) -> None:
+        """Cluster the active users of a location, and emit the clusters."""
         state = w[0]
         count = 0
         for place in range(places):
@@ -71,6 +72,7 @@ def program(query: Params) -> Query:
                 )
 
     def slide(w: Any) -> None:
+        """Keep all counts; no user is active in the next period yet."""
         for place in range(places):
             w[0].active[place] = 0
 

@@ -1,4 +1,4 @@
-"""Query VI, typed: looks up locations, sums each user's events, clusters each location's users.
+"""Yahoo query VI as a typed graph (`model.dataflow`): looks up locations, sums events, clusters users.
 
 Every `period_ms` the query clusters the users who were active in the period, by their actions since the
 beginning. These users reach the last stage at the marker that closes the period. SORT orders them by
@@ -91,6 +91,7 @@ def program(query: Params) -> Dataflow:
             out.emit(value.user, value.ts, location, value.type)
 
     def emit_features(s: Any, key: int, m: Any, out: Any) -> None:
+        """At the end of a period, emit the counts of a user who was active in it."""
         if m.ts % period_ms == 0 and s.last_ts >= m.ts - period_ms:
             out.emit(s.location, m.ts, key, s.views, s.clicks, s.purchases)
 
@@ -101,6 +102,7 @@ def program(query: Params) -> Dataflow:
         s.count += 1
 
     def emit_clusters(s: Any, key: int, m: Any, out: Any) -> None:
+        """Cluster the users of a location, emit the clusters, and start over."""
         if s.count > 0:
             clustered = cluster(s.points, s.count, k, iterations, s.centroids, s.sizes, s.sums)
             for c in range(clustered):

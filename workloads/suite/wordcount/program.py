@@ -1,6 +1,6 @@
-"""Counts the tweets with each word over sliding windows, by an A+ (STRETCH, Operator 14).
+"""Counts the tweets with each word over sliding windows, by an aggregate A+ (STRETCH, Operator 14).
 
-f_MK gives the set of a tweet's words, so repeated words count once. With `bag` they count each
+`keys` (f_MK) gives the set of a tweet's words, so repeated words count once. With `bag` they count each
 time, as in the paper's Flink program (Algorithm 11).
 """
 

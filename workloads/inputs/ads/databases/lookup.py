@@ -10,7 +10,7 @@ The database is a file in the catalogue:
 
 The lab creates it if it is missing and compares it with the table whenever it makes a program.
 Running programs only read it, so they never wait for a lock. A look-up that fails later (no memory
-or file descriptor left) returns no value, which the judge reports as a wrong answer.
+or file descriptor left) returns no value. The comparison with the oracle then reports a wrong answer.
 """
 
 import ctypes
@@ -137,6 +137,7 @@ def _make(path: Path, table: Table) -> None:
 
 @lru_cache(maxsize=8)
 def _find(path: Path) -> Find:
+    """Return a compiled look-up in a database; a connection is represented by its prepared statement."""
     sqlite = library()
     open_v2 = c_function(sqlite, "sqlite3_open_v2", 4)
     prepare = c_function(sqlite, "sqlite3_prepare_v2", 5)
@@ -184,9 +185,9 @@ def _per_thread_lookup(
     """Return a compiled look-up with a connection for each thread.
 
     Args:
-        connect: returns the address of a new connection, or 0.
-        query: returns the value of an id, by a connection and the id.
-        close: closes a connection; called when its thread ends.
+        connect: returns the address of a prepared statement on a new connection, or 0.
+        query: returns the value of an id, from such a statement and the id.
+        close: closes the statement and its connection; called when the thread ends.
     """
     from numba import njit  # heavy
 

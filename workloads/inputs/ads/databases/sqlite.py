@@ -51,7 +51,7 @@ def uri(path: Path, options: str) -> str:
 
 
 def c_function(library: Any, name: str, arguments: int, result: Any = ctypes.c_int) -> Any:
-    """Return a C function that Numba can call; its arguments are words, also for pointers."""
+    """Return a C function that Numba can call; it takes `arguments` machine words, pointers included."""
     function = library[name]
     function.restype = result
     function.argtypes = [WORD] * arguments

@@ -41,7 +41,7 @@ StoreRow = Callable[[int, int, int, int, int], int]
 Columns = tuple[str, str, str, str, str]
 
 _MUTEX_BYTES = 256
-"""More than any system's `pthread_mutex_t`; on Linux, zeros are an unlocked mutex."""
+"""Room for a mutex, more than any system's `pthread_mutex_t`; on Linux, zeros are an unlocked mutex."""
 
 
 def database_path(table: str) -> Path:
@@ -68,6 +68,7 @@ def row_store(table: str, columns: Columns) -> StoreRow:
 
 @lru_cache(maxsize=8)
 def _store(path: Path, table: str, columns: Columns) -> StoreRow:
+    """Return a compiled function that stores a row; its first call begins a new file."""
     sqlite = library()
     open_v2 = c_function(sqlite, "sqlite3_open_v2", 4)
     execute = c_function(sqlite, "sqlite3_exec", 5)
