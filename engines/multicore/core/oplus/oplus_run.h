@@ -3,8 +3,8 @@
 //
 // Division of work. Sources hand over tuples (run/source.h): at full speed, any thread that runs out of work pumps the
 // sources; with a load, the generator's thread does. Any thread moves these tuples into the first log (`feed`, one
-// thread at a time, under a flag for which no thread waits). Any thread may merge a log. Each thread reads every log
-// completely.
+// thread at a time, under a flag for which no thread waits). Any thread may merge a log. Each thread reads all entries
+// of the logs of its instances.
 //
 // Several operators. Thread i runs instance i of each; logs connect them (oplus/chain_log.h). In each turn, a thread
 // scans the operators from the last to the first and does the first piece of work that it finds. This is the flow
