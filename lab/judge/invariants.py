@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrivals:
-    """When the rows of an input can have arrived.
+    """The bounds of the arrival times of an input's rows: from the due time to the end of the run.
 
     Attributes:
         due_ns: int64[n], due times after the load's start, ascending.
@@ -58,7 +58,7 @@ def violated_invariant(
         keys: the key columns.
         answer: the columns `ts`, the keys and the aggregates.
         totals: the same columns, with one row per key.
-        arrivals: when the rows can have arrived.
+        arrivals: the due times of the rows, and the end of the run, between which they arrived.
 
     Raises:
         LookupError, TypeError, ValueError: the answer lacks a column, or its columns differ in length or type.

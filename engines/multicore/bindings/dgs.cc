@@ -1,4 +1,9 @@
-// Python bindings of synchronization plans.
+// Python bindings of runs with a synchronization plan: DgsRun (dgs/dgs_run.h) and MessageRun (dgs/message_run.h).
+//
+// A *tree* is the plan of some keys. A *mailbox* processes the events of several trees on one worker; a *lane* is the
+// part of an input stream that it reads (dgs/mailbox.h). A *crossing* synchronizes mailboxes for events across trees;
+// its own state is the state of a group of keys (dgs/crossing.h). A *cut* is a place in the total order at which a
+// checkpoint is taken or the plan changes (dgs/checkpoints.h).
 #include <cstring>
 
 #include "convert.h"

@@ -5,7 +5,7 @@ of Apache Beam and nexmark-flink define it. As in these, all events are one stre
 apart. A column holds fields of the same role in several types; it is 0 for types without such a field.
 
 Texts are numbers: `person_name`, `letters` and the tuples here give the texts of generated events. An
-import has its own texts of names, cities and channels, as dictionaries.
+imported dataset has its own names, cities and channels; its dictionaries map the numbers to these texts.
 """
 
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ INCREMENT, READ_RESET = 0, 1
 
 
 def depends(a: Tag, b: Tag) -> bool:
-    """Return whether either event is a read-reset of the same key; increments do not depend on each other."""
+    """Return whether two events have the same key and at least one of them is a read-reset."""
     return a.key == b.key and (a.kind == READ_RESET or b.kind == READ_RESET)
 
 

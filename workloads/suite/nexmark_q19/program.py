@@ -35,7 +35,7 @@ def _auction(t: Any) -> int:
 
 
 def _rank(s: Any, t: Any, out: Any) -> None:
-    """Insert the price of a bid among the highest; if it is among them, forward the bid with its rank."""
+    """If a bid's price is among the `MAX` highest of its auction, store it and forward the bid with its rank."""
     if t.type == BID and (s.bids < MAX or t.price > s.price[MAX - 1]):
         place = min(s.bids, MAX - 1)
         while place > 0 and t.price > s.price[place - 1]:

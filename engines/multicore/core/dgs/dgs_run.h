@@ -101,8 +101,8 @@ class DgsRun final : public Run {
     };
     std::vector<Owned> sources;
     std::vector<std::unique_ptr<OutputBuffer>> outs;  // one buffer; with checkpoints, one per mailbox of each plan
-    // The meter's recorder belongs to the place (dgs/places.h), whichever thread serves it. The meter's counters belong
-    // to the thread.
+    // `meter->recorder` belongs to the place (dgs/places.h), whichever thread serves it. `meter->counters` count for the
+    // thread.
     WorkMeter* meter = nullptr;
     Counters counters;  // counters of the place
     Histogram sync;

@@ -1,4 +1,4 @@
-// Phases: the phases of an adaptive DGS run. Each phase has one plan, and all workers stop between two phases.
+// Phases: stops all workers of an adaptive DGS run, so that the plan can change. Each phase has one plan.
 //
 // At the end of a phase every mailbox has stopped at one cut of the total order (dgs/checkpoints.h). The states are
 // then those of the sequential program at that cut. The *changer*, a thread besides the workers, makes all workers

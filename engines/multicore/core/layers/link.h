@@ -9,7 +9,7 @@
 // later rows have ts >= f. A thread that merges several links waits for promises. A producer must therefore send
 // promises even without rows, before it sleeps for any reason (layers/out.h).
 //
-// Waking. A consumer that is awake sees published rows. A later `wake` wakes a sleeping consumer and publishes the
+// Waking. A consumer that is awake sees published rows without a wake-up. A later `wake` wakes a sleeping consumer and publishes the
 // promises made meanwhile. A consumer wakes its producer when half of the ring is free, or before it sleeps itself.
 // On each side a store precedes a load of the other side's store, so all of these accesses are sequentially consistent
 // (run/parker.h).

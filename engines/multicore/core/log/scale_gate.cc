@@ -86,8 +86,8 @@ void ScaleGate::reclaim(Writer& mine) {
       const std::uint64_t position = low->position.load(std::memory_order_acquire);
       const Node* reloaded = other.low.load(std::memory_order_acquire);
       if (reloaded == low) {
-        // Without a position, no reader had passed the node, so it is past `slowest`. (The same holds if the node has
-        // been reused by now.)
+        // Position 0: no reader had passed the node, so it lies beyond `slowest` and does not lower the bound. (The same
+        // holds if the node has been reused by now.)
         if (position != 0) bound = std::min(bound, position);
         break;
       }

@@ -8,7 +8,7 @@
 // with other operators, whose switches are independent.
 //
 // An instance that leaves by a switch may have outputs for which the log has no room. It is `leaving` until it has
-// published them. Then it stops being a source of TB_out.
+// published them. Then it stops being a source of the output log (oplus/output_log.h).
 //
 // One thread does the set-up and reads the results. Only thread i calls `take_turn(i)`. During the run, one other
 // thread may call `reconfigure`, `await` and `add_to`.
