@@ -43,7 +43,7 @@ ScaleGate::~ScaleGate() = default;
 
 bool ScaleGate::less(const Node& a, const Node& b) noexcept {
   if (a.ts != b.ts) return a.ts < b.ts;
-  return std::tie(a.source, a.order, a.sequence) < std::tie(b.source, b.order, b.sequence);
+  return std::tie(a.join, a.source, a.order, a.sequence) < std::tie(b.join, b.source, b.order, b.sequence);
 }
 
 // ---- sources
@@ -62,6 +62,17 @@ ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
   mine.random ^= mine.random << 5;
   node->height = 1 + std::min(kLevels - 1, std::countr_zero(mine.random));
   return node;
+}
+
+// Makes `node` the source's next node, at `ts`.
+void ScaleGate::set_key(Node& node, int source, std::int64_t ts, std::int32_t sequence) noexcept {
+  const Writer& mine = writer(source);
+  node.ts = ts;
+  node.join = ts == mine.joined_ts ? mine.join : 0;
+  node.source = source;
+  node.row = mine.end;
+  node.order = next_order(source);
+  node.sequence = sequence;
 }
 
 void ScaleGate::grow(Writer& mine) {
@@ -141,10 +152,7 @@ void ScaleGate::insert(Writer& mine, Node* node) noexcept {
 void ScaleGate::insert_frontier(int source, std::int64_t frontier) {
   Writer& mine = writer(source);
   Node* node = allocate(mine);
-  node->ts = frontier;
-  node->source = source;
-  node->order = mine.base + mine.end;
-  node->sequence = kFrontier;
+  set_key(*node, source, frontier, kFrontier);
   node->height = kLevels;  // a source without later rows then uses no node before it
   insert(mine, node);
   mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
@@ -153,11 +161,7 @@ void ScaleGate::insert_frontier(int source, std::int64_t frontier) {
 void ScaleGate::insert_acknowledged(int source) {
   Writer& mine = writer(source);
   Node* node = allocate(mine);
-  node->ts = mine.last_ts;
-  node->source = source;
-  node->row = mine.end;
-  node->order = mine.base + mine.end;
-  node->sequence = kAcknowledged;
+  set_key(*node, source, mine.last_ts, kAcknowledged);
   insert(mine, node);
   mine.acknowledged = mine.end;
   mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
@@ -170,11 +174,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier,
   const bool has_rows = mine.end < end_row;
   while (mine.end < end_row) {
     Node* node = allocate(mine);
-    node->ts = rows.ts[static_cast<std::uint64_t>(mine.end) & rows.mask];
-    node->source = source;
-    node->row = mine.end;
-    node->order = mine.base + mine.end;
-    node->sequence = 0;
+    set_key(*node, source, rows.ts[static_cast<std::uint64_t>(mine.end) & rows.mask], 0);
     insert(mine, node);
     ++mine.end;
     // release: a reader that passes the previous node sees this one. Pairs with the load in `walk`.
@@ -240,39 +240,25 @@ const ScaleGate::Node* ScaleGate::furthest() noexcept {
   return result;
 }
 
-// Returns whether all rows of a source from `from_ts` on would sort after `node`.
-bool ScaleGate::joins_behind(const Node& node, int source, std::int64_t from_ts) noexcept {
-  const Writer& w = writer(source);
-  Node probe;
-  probe.ts = from_ts;
-  probe.source = source;
-  probe.order = w.base + w.end;
-  probe.sequence = kFrontier;
-  return less(node, probe);
-}
-
-// Opens a source: links a frontier node at its sorted place after `behind`, the last node of the furthest reader. If a
-// source joins again at the timestamp of `behind`, the frontier node may sort before `behind`. It is then linked right
-// after `behind` and its control entries, which the reader may have seen. This inversion misleads no search: the
-// source's own searches start behind it, and nodes that other sources still add are greater than both of its sides.
-void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts) {
+// Opens a source: links a frontier node at its sorted place, which is after `behind`, the last node of the furthest
+// reader.
+void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts, std::int32_t join) {
   Writer& w = writer(source);
   if (!w.used_nodes.empty()) w.used_nodes.pop_back();  // its former end node, which no reader passes
   w.last_ts = from_ts;
+  w.joined_ts = from_ts;
+  w.join = join;
   if (w.free_nodes.empty()) grow(w);
   Node* node = w.free_nodes.back();
   w.free_nodes.pop_back();
   w.used_nodes.push_back(node);
   node->position.store(0, std::memory_order_relaxed);  // relaxed: published by the CAS
-  node->ts = from_ts;
-  node->source = source;
-  node->order = w.base + w.end;
-  node->sequence = kFrontier;
+  set_key(*node, source, from_ts, kFrontier);
   node->height = kLevels;
   Node* before = behind;
   Node* next = before->next[0].load(std::memory_order_acquire);
   do {
-    while (next != nullptr && (next->anchor == before->anchor || less(*next, *node))) {
+    while (next != nullptr && less(*next, *node)) {
       before = next;
       next = before->next[0].load(std::memory_order_acquire);
     }
@@ -307,6 +293,10 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
   bool ordered = true;
   bool ended = false;
   Node* behind = const_cast<Node*>(furthest());  // nodes are only handed to readers as const
+  Node key;                                      // of the new source's first node
+  key.ts = from_ts;
+  key.join = from_ts == behind->ts ? behind->join : 0;
+  key.sequence = kFrontier;
   {
     const std::lock_guard lock(mutex_);
     ended = final_;
@@ -314,7 +304,9 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
       Writer& w = writer(slot);
       if (w.open.load(std::memory_order_seq_cst)) continue;  // acquires the former owner's stores
       if (readers_.released(slot, w.end) != w.end) continue;
-      ordered = joins_behind(*behind, slot, from_ts);
+      key.source = slot;
+      key.order = next_order(slot);
+      ordered = less(*behind, key);
       if (!ordered) continue;
       chosen = slot;
       break;
@@ -331,7 +323,7 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
       w.random = 0x9e3779b9U * static_cast<std::uint32_t>(chosen + 1);
       readers_.reset(chosen);
       rows_[static_cast<std::size_t>(chosen)] = rows;
-      link_joining(behind, chosen, from_ts);
+      link_joining(behind, chosen, from_ts, key.join);
     }
   }
   const std::int64_t at = behind->ts;
@@ -363,7 +355,7 @@ void ScaleGate::rejoin(int source, std::int64_t from_ts) {
     } else if (from_ts < behind->ts) {
       problem = ": keep another source's frontier at it meanwhile";
     } else {
-      link_joining(behind, source, from_ts);
+      link_joining(behind, source, from_ts, ++joins_);
     }
   }
   const std::int64_t at = behind->ts;
@@ -389,6 +381,7 @@ bool ScaleGate::insert_controls() {
       control_nodes_.push_back(std::make_unique<Node>());
       Node* node = control_nodes_.back().get();
       node->ts = before->ts;
+      node->join = before->join;
       node->source = before->source;
       node->order = before->order;
       node->sequence = before->sequence + 1;

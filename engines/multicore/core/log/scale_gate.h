@@ -4,8 +4,8 @@
 // `written`. Readers walk level 0 and judge readiness by the `written` pointers.
 //
 // Correct answers need these differences from the paper:
-// - Ties: nodes are sorted by (ts, source, row), except where a source joins again (`link_joining`). The paper sorts
-//   by ts alone, with ties in order of arrival.
+// - Ties: nodes are sorted by (ts, source, row). Rows at the timestamp from which their source joined again come after
+//   all others of that timestamp, in order of these joins. The paper sorts by ts alone, with ties in order of arrival.
 // - Readiness: a reader may stand on a source's latest node, but may not pass it. So no tuple is lost (the elastic Java
 //   variant skips such nodes), and the last row of a source is delivered without a later row behind it.
 // - A watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row. A reader acknowledges
@@ -65,8 +65,7 @@ class ScaleGate final : public TupleBuffer {
   static constexpr std::size_t kGrowth = 64;  // nodes
   static constexpr std::size_t kReadAtOnce = 64;
 
-  // Nodes are sorted by (ts, source, order, sequence), except behind `link_joining`. `order` is the row, counted over
-  // all owners of the slot.
+  // Nodes are sorted by (ts, join, source, order, sequence). `order` is the row, counted over all owners of the slot.
   struct Node {
     std::int64_t ts = std::numeric_limits<std::int64_t>::min();
     std::int64_t order = -1;
@@ -75,7 +74,8 @@ class ScaleGate final : public TupleBuffer {
     // 0: a row. Below 0: a frontier or a watermark tuple, before the row of the same order. Above 0: control entries.
     std::int32_t sequence = 0;
     std::int32_t height = 1;
-    const Node* anchor = this;               // of a control entry: the ordinary node that it follows
+    std::int32_t join = 0;      // Writer::join at the timestamp from which the source joined, 0 at later ones
+    const Node* anchor = this;  // of a control entry: the ordinary node that it follows
     std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader passed it, or a control entry
     std::array<std::atomic<Node*>, kLevels> next{};  // set before the node is linked, then by CAS
   };
@@ -92,6 +92,8 @@ class ScaleGate final : public TupleBuffer {
     std::int64_t end = 0;           // first row not published
     std::int64_t acknowledged = 0;  // rows before the last watermark tuple
     std::int64_t last_ts = 0;       // of the last node
+    std::int64_t joined_ts = 0;     // timestamp from which the owner added the source, or the source joined again
+    std::int32_t join = 0;          // number of that `rejoin`; for an added source, that of the node before it
     std::int64_t room_end = 0;
     std::uint32_t random = 0;
     std::vector<Node*> free_nodes;
@@ -121,6 +123,7 @@ class ScaleGate final : public TupleBuffer {
   Cursor& cursor(int reader) noexcept { return cursors_[static_cast<std::size_t>(reader)]; }
 
   Node* allocate(Writer& mine);
+  void set_key(Node& node, int source, std::int64_t ts, std::int32_t sequence) noexcept;
   void reclaim(Writer& mine);
   void insert(Writer& mine, Node* node) noexcept;
   void insert_frontier(int source, std::int64_t frontier);
@@ -128,8 +131,8 @@ class ScaleGate final : public TupleBuffer {
   void grow(Writer& mine);
   void walk(Cursor& at) noexcept;
   const Node* furthest() noexcept;
-  bool joins_behind(const Node& node, int source, std::int64_t from_ts) noexcept;
-  void link_joining(Node* behind, int source, std::int64_t from_ts);
+  std::int64_t next_order(int source) noexcept { return writer(source).base + writer(source).end; }
+  void link_joining(Node* behind, int source, std::int64_t from_ts, std::int32_t join);
   void drop_floor() noexcept;
   bool stand_still() noexcept;
   bool insert_controls();
@@ -149,6 +152,7 @@ class ScaleGate final : public TupleBuffer {
   // change, because that reader has seen these nodes. Written under the flag; sources read the position; 0: none.
   const Node* floor_ = nullptr;
   std::atomic<std::uint64_t> floor_position_{0};
+  std::int32_t joins_ = 0;  // number of `rejoin` calls; under the flag
   // True: readers must stand still. Written by the holder of the flag, read by readers (a store/load pair with
   // `walking`).
   alignas(kCacheLine) std::atomic<bool> pause_{false};

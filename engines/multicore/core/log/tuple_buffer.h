@@ -122,10 +122,11 @@ class TupleBuffer {
 
   // Makes a source that has left join again (addSources), with the same rows and columns. Its next row follows those
   // that it published, and no later row is below `from_ts`. The log's timestamp (of its last entry) must be at most
-  // `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At exactly that
-  // timestamp, the source's rows come behind all entries that the log already has, including entries of higher sources.
-  // So timestamps never decrease, and all readers see one order. Any thread may call it on behalf of the owner, which
-  // must not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log ended).
+  // `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At exactly
+  // `from_ts`, the source's rows come behind all entries that the log already has, including entries of higher sources
+  // (ScaleGate: also behind later rows of other sources). So timestamps never decrease, and all readers see one order.
+  // Any thread may call it on behalf of the owner, which must not use the source meanwhile. Throws std::logic_error (the
+  // source has not left, order, or the log ended).
   virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
   // Returns the number of rows of the source that no reader will read again; a ring may overwrite them. Only the owner

@@ -130,6 +130,10 @@ std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
 // earlier time is impossible, since readers may have reached this time. Lemma 3 permits a later time (all later rows
 // end a window behind the watermark), but the next operator takes a promise as passed time, and would pass too far if
 // no row follows. The log has not passed the chosen time, since all active instances are still its sources.
+//
+// Readers of different copies may have reached different rows. Yet all copies must give the sources one order at the
+// chosen time. Otherwise one copy could wait for one instance and another copy for a second instance, and neither
+// instance would have room in both. OrderLog orders them by source, ScaleGate by number of the join.
 void OutputLog::join(std::int32_t source, std::span<const std::int32_t> active) {
   std::int64_t from_ts = kEndOfTime;
   for (const std::int32_t i : active) {

@@ -361,8 +361,9 @@ void sources_and_readers_come_and_go(const Case& test_case, std::int64_t rows, s
 }
 
 // Sources that leave and join again repeatedly, on behalf of one that stays and whose frontier is at that place. No row
-// is lost, the rows of each stay in order, and all readers see one sequence. It is sorted by source at each time if the
-// lowest source stays. If the highest stays, others join behind its rows of the same time. Returns how often a source
+// is lost, the rows of each stay in order, and all readers see one sequence. OrderLog sorts it by source at each time if
+// the lowest source stays; if the highest stays, others join behind its rows of the same time. ScaleGate puts the rows
+// at the time of their source's join behind all others of that time, in order of the joins. Returns how often a source
 // that had left by itself joined again, which depends on the scheduler.
 std::int64_t sources_leave_and_join_again(const Case& test_case, bool lowest_stays, std::int64_t rows,
                                           std::uint64_t seed) {
@@ -373,6 +374,8 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, bool lowest_sta
   std::vector<Feed> feeds(count);
   std::vector<std::thread> sources(count);
   std::vector<std::atomic<bool>> away(count);
+  // By source and row: the number of the join at the time of the row, or 0.
+  std::vector<std::vector<std::int64_t>> join_of(count);
   std::vector<std::vector<Seen>> traces(static_cast<std::size_t>(test_case.readers));
   std::vector<std::thread> readers;
   for (std::size_t s = 0; s < count; ++s) feeds[s] = make_feed(random, s == staying ? rows : 0, 0, 64);
@@ -389,7 +392,8 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, bool lowest_sta
       run.read(r, traces[static_cast<std::size_t>(r)], [] { return false; }, its_random);
     });
   }
-  std::int64_t joins = 0;
+  join_of[staying].resize(static_cast<std::size_t>(rows));
+  std::int64_t number = 0, joins = 0;
   for (std::int64_t next = 0; next < rows;) {
     const std::int64_t stop = std::min<std::int64_t>(rows, next + 1 + static_cast<std::int64_t>(random() % 100));
     run.feed(static_cast<int>(staying), feeds[staying], next, stop, test_case.batch, random() % 2 == 0, random);
@@ -402,11 +406,15 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, bool lowest_sta
       if (sources[s].joinable()) sources[s].join();
       std::vector<std::int64_t>& ts = feeds[s].ts;
       const auto begin = static_cast<std::int64_t>(ts.size());
-      std::int64_t now = std::max(from, ts.empty() ? from : ts.back());
-      run.log().rejoin(static_cast<int>(s), now);
+      const std::int64_t joined_ts = std::max(from, ts.empty() ? from : ts.back());
+      run.log().rejoin(static_cast<int>(s), joined_ts);
+      ++number;
       joins += begin != 0 ? 1 : 0;
-      for (auto new_rows = random() % 60; new_rows > 0; --new_rows)
+      std::int64_t now = joined_ts;
+      for (auto new_rows = random() % 60; new_rows > 0; --new_rows) {
         ts.push_back(now += static_cast<std::int64_t>(random() % 3));
+        join_of[s].push_back(now == joined_ts ? number : 0);
+      }
       away[s].store(false, std::memory_order_relaxed);  // relaxed: its thread starts after it
       sources[s] = std::thread([&run, &test_case, &feed = feeds[s], &gone = away[s], begin, s, its_seed = random()] {
         std::mt19937_64 its_random(its_seed);
@@ -426,7 +434,12 @@ std::int64_t sources_leave_and_join_again(const Case& test_case, bool lowest_sta
   for (const Feed& feed : feeds) published += feed.ts.size();
   const std::vector<Seen>& whole = traces[0];
   CHECK_EQ(whole.size(), published);
-  if (lowest_stays) {
+  if (lab::test::is_skip_list(test_case.form)) {
+    CHECK(std::ranges::is_sorted(whole, {}, [&](const Seen& row) {
+      const std::int64_t join = join_of[static_cast<std::size_t>(row.source)][static_cast<std::size_t>(row.row)];
+      return std::tuple(row.ts, join, row.source, row.row);
+    }));
+  } else if (lowest_stays) {
     CHECK(std::is_sorted(whole.begin(), whole.end()));  // (timestamp, source, row)
   } else {
     CHECK(std::ranges::is_sorted(whole, {}, &Seen::ts));

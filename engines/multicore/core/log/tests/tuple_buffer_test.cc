@@ -344,7 +344,8 @@ void a_source_that_has_left_joins_again(const std::string& form) {
   CHECK_THROWS(rig.log->rejoin(1, 30), std::logic_error);  // the log has ended
 }
 
-// Lower sources join at the timestamp of the last row: their rows come behind it and the control entry after it.
+// Lower sources join at the timestamp of the last row: their rows come behind it and the control entry after it. With
+// ScaleGate, they also come behind later rows of that timestamp, in order of the joins.
 void a_source_joins_again_at_the_timestamp_of_the_log(const std::string& form) {
   Rig rig(form);
   const int reader = rig.log->add_reader();
@@ -367,12 +368,14 @@ void a_source_joins_again_at_the_timestamp_of_the_log(const std::string& form) {
   rig.log->rejoin(0, 5);
   rig.add(0, {5});
   rig.add(3, {5, 6});
-  check_next({{5, 0, 1}});  // more of 1 may come at 5
+  const Row low{5, 0, 1}, high{5, 3, 2};
+  const bool by_join = lab::test::is_skip_list(form);
+  check_next({by_join ? high : low});  // more of 1 may come at 5
   rig.add(1, {5, 5});
   rig.add(0, {}, 6);
   check_next({{5, 1, 1}, {5, 1, 2}});
   rig.add(1, {}, 7);
-  check_next({{5, 3, 2}});
+  check_next({by_join ? low : high});
   rig.log->rejoin(2, 6);
   for (int s = 0; s < 4; ++s) rig.log->close(s);
   check_next({{6, 3, 3}});

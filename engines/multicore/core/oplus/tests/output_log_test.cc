@@ -1,5 +1,5 @@
-// Tests the promise of `OutputLog::will_have_room`: an instance that relies on it stops reading. If no reader can then
-// free its ring, all instances wait for each other.
+// Tests that no instance waits for room forever: readers free room that `OutputLog::will_have_room` promises, and they
+// receive all outputs once all instances have ended.
 #include "oplus/output_log.h"
 
 #include <algorithm>
@@ -17,24 +17,30 @@ namespace {
 using lab::LogRun;
 using lab::OutputBuffer;
 using lab::OutputLog;
+using lab::TupleBuffer;
 
 constexpr std::int64_t kRingRows = 2;
 
 // An output log with instances and readers, all in one thread.
 class Instances {
  public:
-  Instances(std::string_view tuple_buffer, std::int32_t count, std::vector<std::int32_t> active, int readers)
-      : log_(tuple_buffer, options(readers), {.itemsizes = {8}, .rows = kRingRows, .spill_rows = 1 << 20}),
+  // With `copied`, each reader has its own log.
+  Instances(std::string_view tuple_buffer, std::int32_t count, std::vector<std::int32_t> active, std::int32_t readers,
+            bool copied)
+      : log_(tuple_buffer, options(copied ? 1 : readers),
+             {.itemsizes = {8}, .rows = kRingRows, .spill_rows = 1 << 20, .copies = copied ? readers : 1}),
         active_(std::move(active)),
-        next_ts_(static_cast<std::size_t>(count)) {
+        next_ts_(static_cast<std::size_t>(count)),
+        taken_(static_cast<std::size_t>(readers)) {
     for (std::int32_t i = 0; i < count; ++i) outputs_.emplace_back(std::vector<std::int32_t>{8});
     log_.start(count, active_);
-    for (int r = 0; r < readers; ++r) log_.log().add_reader();
+    for (std::int32_t r = 0; r < readers; ++r) log_of(r).add_reader();
   }
 
   const std::vector<std::int32_t>& active() const { return active_; }
   std::int64_t waiting(std::int32_t i) const { return outputs_[static_cast<std::size_t>(i)].waiting(); }
-  std::int64_t taken() const { return taken_; }
+  std::int64_t emitted() const { return emitted_; }
+  std::int64_t taken(std::int32_t reader) const { return taken_[static_cast<std::size_t>(reader)]; }
 
   // Instance `i` reaches time `ts` and emits rows with it.
   void emit(std::int32_t i, std::int64_t ts, std::int64_t rows) {
@@ -42,6 +48,7 @@ class Instances {
     lab::Emit* const emit = out.open(rows);
     for (std::int64_t k = 0; k < rows; ++k) static_cast<std::int64_t*>(emit->columns[0])[emit->count++] = ts;
     out.close(i, i, 0, false);
+    emitted_ += rows;
     next_ts_[static_cast<std::size_t>(i)] = ts;
     move(i);
   }
@@ -68,15 +75,24 @@ class Instances {
     active_.insert(std::ranges::lower_bound(active_, i), i);
   }
 
-  // The reader takes all ready rows, in runs.
-  void drain(int reader) {
-    for (;;) {
-      log_.log().advance();
-      const std::span<const LogRun> runs = log_.log().read(reader);
-      if (runs.empty()) return;
-      for (const LogRun& run : runs) taken_ += run.source >= 0 ? run.end - run.begin : 0;
-      log_.log().release(reader, runs.size());
+  // The reader takes all ready rows, in runs. Returns whether there were any.
+  bool drain(std::int32_t reader) {
+    TupleBuffer& log = log_of(reader);
+    const int place = log_.copies() == 1 ? reader : 0;
+    for (bool any = false;; any = true) {
+      log.advance();
+      const std::span<const LogRun> runs = log.read(place);
+      if (runs.empty()) return any;
+      for (const LogRun& run : runs) {
+        taken_[static_cast<std::size_t>(reader)] += run.source >= 0 ? run.end - run.begin : 0;
+      }
+      log.release(place, runs.size());
     }
+  }
+  bool drain_all() {
+    bool any = false;
+    for (std::int32_t r = 0; r < std::ssize(taken_); ++r) any = drain(r) || any;
+    return any;
   }
 
   // The law: where an instance may wait, its readers free some of its ring, without any action of another instance.
@@ -85,15 +101,33 @@ class Instances {
     for (const std::int32_t i : active_) {
       if (waiting(i) != 0 && log_.will_have_room(i)) relying.push_back(i);
     }
-    for (int r = 0; r < readers_; ++r) drain(r);
-    for (const std::int32_t i : relying) CHECK(log_.log().room(i) > 0);
+    drain_all();
+    for (const std::int32_t i : relying) {
+      for (std::int32_t copy = 0; copy < log_.copies(); ++copy) CHECK(log_.log(copy).room(i) > 0);
+    }
     promises_ += std::ssize(relying);
   }
   std::int64_t promises() const { return promises_; }
 
+  // All instances emit what they have, and end.
+  void end() {
+    bool progress = true;
+    while (progress) {
+      progress = false;
+      for (const std::int32_t i : std::vector<std::int32_t>(active_)) {
+        move(i);
+        if (waiting(i) != 0) continue;
+        leave(i);
+        progress = true;
+      }
+      progress = drain_all() || progress;
+    }
+  }
+
  private:
-  lab::LogOptions options(int readers) {
-    readers_ = readers;
+  TupleBuffer& log_of(std::int32_t reader) { return log_.log(log_.copies() == 1 ? 0 : reader); }
+
+  static lab::LogOptions options(int readers) {
     lab::LogOptions result;
     result.readers = readers;
     result.watermarks = false;
@@ -101,12 +135,12 @@ class Instances {
     return result;
   }
 
-  int readers_ = 0;
   OutputLog log_;
   std::vector<std::int32_t> active_;
   std::vector<std::int64_t> next_ts_;  // no later output is before it
   std::deque<OutputBuffer> outputs_;
-  std::int64_t taken_ = 0;
+  std::int64_t emitted_ = 0;
+  std::vector<std::int64_t> taken_;  // by reader
   std::int64_t promises_ = 0;
 };
 
@@ -114,10 +148,10 @@ class Instances {
 // only once instance 1 has passed that time.
 void an_instance_that_joins_below_another_reads_on_at_that_time() {
   for (const std::string_view tuple_buffer : lab::kTupleBuffers) {
-    Instances instances(tuple_buffer, 2, {1}, 1);
+    Instances instances(tuple_buffer, 2, {1}, 1, false);
     instances.emit(1, 60, 1);
     instances.drain(0);
-    CHECK_EQ(instances.taken(), 1);
+    CHECK_EQ(instances.taken(0), 1);
     instances.join(0);
     instances.emit(0, 60, 3);
     CHECK_EQ(instances.waiting(0), 1);
@@ -127,17 +161,32 @@ void an_instance_that_joins_below_another_reads_on_at_that_time() {
     instances.move(0);
     instances.drain(0);
     CHECK_EQ(instances.waiting(0), 0);
-    CHECK_EQ(instances.taken(), 4);
+    CHECK_EQ(instances.taken(0), 4);
   }
 }
 
-void a_promise_of_room_holds_for_any_history() {
+// Only the first reader has had the rows of instance 1 when instance 0 joins at their time. If the two logs then ordered
+// the instances differently, the first would wait for instance 1 and the second for instance 0, and neither instance
+// would have room in both.
+void logs_of_different_readers_agree_on_the_order_of_instances_that_join() {
+  for (const std::string_view tuple_buffer : lab::kTupleBuffers) {
+    Instances instances(tuple_buffer, 2, {1}, 2, true);
+    instances.emit(1, 60, kRingRows + 1);
+    instances.drain(0);
+    instances.join(0);
+    instances.emit(0, 60, kRingRows + 1);
+    instances.end();
+    for (const std::int32_t reader : {0, 1}) CHECK_EQ(instances.taken(reader), 2 * kRingRows + 2);
+  }
+}
+
+void room_comes_as_promised_and_all_outputs_arrive_for_any_history() {
   constexpr std::int32_t kInstances = 4;
   std::int64_t promises = 0;
   for (unsigned seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](std::size_t count) { return static_cast<std::int32_t>(random() % count); };
-    Instances instances(lab::kTupleBuffers[seed % 2], kInstances, {0, 1, 2}, 2);
+    Instances instances(lab::kTupleBuffers[seed % 2], kInstances, {0, 1, 2}, 2, seed % 4 < 2);
     for (int step = 0; step < 200; ++step) {
       const std::vector<std::int32_t>& active = instances.active();
       const std::int32_t i = active[static_cast<std::size_t>(below(active.size()))];
@@ -156,9 +205,11 @@ void a_promise_of_room_holds_for_any_history() {
         default:
           instances.emit(i, instances.next_ts(i) + 10 * below(2), below(4));
       }
-      if (below(3) == 0) instances.check_promises();
+      if (below(10) == 0) instances.check_promises();
     }
     promises += instances.promises();
+    instances.end();
+    for (const std::int32_t reader : {0, 1}) CHECK_EQ(instances.taken(reader), instances.emitted());
   }
   CHECK(promises > 1000);
 }
@@ -167,6 +218,7 @@ void a_promise_of_room_holds_for_any_history() {
 
 int main() {
   an_instance_that_joins_below_another_reads_on_at_that_time();
-  a_promise_of_room_holds_for_any_history();
+  logs_of_different_readers_agree_on_the_order_of_instances_that_join();
+  room_comes_as_promised_and_all_outputs_arrive_for_any_history();
   return 0;
 }
