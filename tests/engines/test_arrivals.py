@@ -119,6 +119,6 @@ def test_bids_of_nexmark_count_once_in_the_window_of_their_arrival(workers, tmp_
     due_ns = np.sort(np.concatenate(offered.load.due_ns))
     arrivals = Arrivals(due_ns=due_ns, end_ns=HOUR_NS, tick_ns=MS)
     assert verify_arrivals(subject, answer, totals, arrivals).difference is None
-    assert len(np.unique(answer["ts"])) >= 5
+    assert len(np.unique(answer["ts"])) > 1
     answer["bids"][0] += 1
     assert "bids (count)" in verify_arrivals(subject, answer, totals, arrivals).difference
