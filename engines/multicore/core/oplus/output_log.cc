@@ -2,6 +2,7 @@
 #include "oplus/output_log.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace lab {
@@ -88,13 +89,13 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
 
 bool OutputLog::will_have_room(std::int32_t source) {
   const std::int64_t rows = sources_[static_cast<std::size_t>(source)].rows;
-  const std::int64_t joined_ts = sources_[static_cast<std::size_t>(source)].joined_ts;
   for (std::size_t copy = 0; copy < logs_.size(); ++copy) {
     TupleBuffer& log = *logs_[copy];
     const std::int64_t oldest = log.consumed(source);
     if (oldest == rows || log.room(source) > 0) continue;  // room is available now
     const Ring& ring = ring_of(copy, source);
     const std::int64_t ts = ring.memory.ts()[ring.memory.item_of(oldest)];
+    const bool at_join = ts == joined_ts(source, oldest);
     for (std::int32_t other = 0; other < static_cast<std::int32_t>(sources_.size()); ++other) {
       if (other == source) continue;
       // acquire: the rows before its promise are published; pairs with `move`, `close` and `join`. If this load misses
@@ -102,7 +103,7 @@ bool OutputLog::will_have_room(std::int32_t source) {
       const std::int64_t frontier = sources_[static_cast<std::size_t>(other)].frontier.load(std::memory_order_acquire);
       // Rows of one time are sorted by source. But rows at the time of a join may come behind those of any source
       // (TupleBuffer::rejoin).
-      if (frontier < ts || (frontier == ts && (other < source || ts == joined_ts))) return false;
+      if (frontier < ts || (frontier == ts && (other < source || at_join))) return false;
     }
   }
   return true;
@@ -118,6 +119,13 @@ void OutputLog::close(std::int32_t source) {
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->close(source);
   sources_[static_cast<std::size_t>(source)].frontier.store(kEndOfTime,
                                                             std::memory_order_release);  // with `will_have_room`
+}
+
+// Returns the time of the source's last join before it published `row`; `kNever` without one.
+std::int64_t OutputLog::joined_ts(std::int32_t source, std::int64_t row) const noexcept {
+  const std::vector<Join>& joins = sources_[static_cast<std::size_t>(source)].joins;
+  const auto after = std::ranges::upper_bound(joins, row, {}, &Join::first_row);
+  return after == joins.begin() ? kNever : std::prev(after)->ts;
 }
 
 std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
@@ -143,9 +151,9 @@ void OutputLog::join(std::int32_t source, std::span<const std::int32_t> active) 
   }
   from_ts = std::max(from_ts, time_of_last(source));
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->rejoin(source, from_ts);
-  sources_[static_cast<std::size_t>(source)].joined_ts = from_ts;
-  sources_[static_cast<std::size_t>(source)].frontier.store(from_ts,
-                                                            std::memory_order_release);  // with `will_have_room`
+  Source& joined = sources_[static_cast<std::size_t>(source)];
+  joined.joins.push_back({from_ts, joined.rows});
+  joined.frontier.store(from_ts, std::memory_order_release);  // with `will_have_room`
 }
 
 }  // namespace lab

@@ -101,6 +101,11 @@ class OutputLog {
   }
 
  private:
+  struct Join {
+    std::int64_t ts;
+    std::int64_t first_row;  // number of rows that the source had published
+  };
+
   struct alignas(kCacheLine) Source {
     explicit Source(std::int64_t spill_rows) : spill(spill_rows) {}
 
@@ -108,8 +113,8 @@ class OutputLog {
     bool starved = false;
     Spill spill;
     std::int64_t spilled_to = 0;  // total outputs already counted as placed at once or spilled
-    // Time of the last `join`, whose caller writes it. The barrier orders it for the owner, which reads it.
-    std::int64_t joined_ts = kNever;
+    // All calls of `join`, which writes them. The barrier orders them for the owner, which reads them.
+    std::vector<Join> joins;
     // The last frontier published; kEndOfTime if the source has left. The owner writes it after the log's frontier;
     // other owners read it (`will_have_room`).
     std::atomic<std::int64_t> frontier{kNever};
@@ -119,6 +124,7 @@ class OutputLog {
     return rings_[copy * sources_.size() + static_cast<std::size_t>(source)];
   }
   std::int64_t room(std::int32_t source, std::int64_t max_rows);
+  std::int64_t joined_ts(std::int32_t source, std::int64_t row) const noexcept;
   std::int64_t time_of_last(std::int32_t source) const noexcept;  // `kNever` before the first row
 
   const Shape shape_;
