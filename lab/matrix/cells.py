@@ -94,7 +94,7 @@ class Cell:
             batch=self.batch or 1,
             options=self.options,
             dataset=dataset,
-            workload=self.entry.reference_for(dataset),
+            workload=self.entry.workload_override(dataset),
             query=self.query,
             load=load,
             **attributes,

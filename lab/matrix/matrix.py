@@ -79,8 +79,8 @@ class WorkloadEntry:
         """Return the reference or name for `streamlab.workloads.registry`."""
         return self.reference or self.name
 
-    def reference_for(self, dataset: Dataset) -> str | None:
-        """Return the workload's reference for a job on a dataset; None if the dataset has the same workload."""
+    def workload_override(self, dataset: Dataset) -> str | None:
+        """Return the workload to run instead of the dataset's own; None if they are the same."""
         return None if self.full_reference == dataset.workload else self.full_reference
 
 

@@ -46,7 +46,7 @@ def read_rows(function: object, most: int, columns: InputColumns) -> RowFunction
             "lab.flat_map: the function is a lambda; write def, with yield for each row"
         )
     user = read_function(function, "function", 1)
-    yielded_names(user)
+    yielded_names(user)  # refuses invalid rows
     (row,) = user.parameters
     reads = tuple(row_columns(user, row, columns))
     types = result_types(user, types_of_row(reads))

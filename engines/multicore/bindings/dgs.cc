@@ -89,8 +89,8 @@ void place_in_mailbox(DgsRun& run, std::int32_t mailbox, const Array<std::int32_
 }
 
 std::int32_t add_crossing(DgsRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& keys,
-                          std::int64_t own_bytes, std::int64_t max_outputs) {
-  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, max_outputs);
+                          std::int64_t group_bytes, std::int64_t max_outputs) {
+  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, group_bytes, max_outputs);
 }
 
 template <typename AnyRun>
@@ -145,7 +145,7 @@ nb::bytes snapshot_states(DgsRun& run, std::int64_t nbytes) {
   return nb::bytes(roots.data(), roots.size());
 }
 
-nb::bytes snapshot_own(DgsRun& run, std::int32_t crossing) {
+nb::bytes snapshot_group_state(DgsRun& run, std::int32_t crossing) {
   const auto state = run.checkpoints().group_state(crossing);
   return nb::bytes(state.data(), state.size());
 }
@@ -157,16 +157,16 @@ void snapshot_outputs(DgsRun& run, const std::vector<Address>& columns) {
   run.checkpoints().collect(targets, run.output_itemsizes());
 }
 
-void set_own_state(DgsRun& run, std::int32_t crossing, const nb::bytes& state) {
-  const auto own = run.own_state(crossing);
+void set_group_state(DgsRun& run, std::int32_t crossing, const nb::bytes& state) {
+  const auto own = run.group_state(crossing);
   if (own.size() != state.size())
     throw std::invalid_argument("the group state has " + std::to_string(state.size()) + " bytes; expected " +
                                 std::to_string(own.size()));
   std::memcpy(own.data(), state.c_str(), own.size());
 }
 
-nb::bytes own_state(DgsRun& run, std::int32_t crossing) {
-  const auto own = run.own_state(crossing);
+nb::bytes group_state(DgsRun& run, std::int32_t crossing) {
+  const auto own = run.group_state(crossing);
   return nb::bytes(own.data(), own.size());
 }
 
@@ -194,12 +194,12 @@ std::int32_t add_actor_trees(MessageRun& run, std::int32_t shape, std::vector<No
 }
 
 std::int32_t add_actor_crossing(MessageRun& run, const Array<std::int32_t>& trees, const Array<std::int32_t>& keys,
-                                std::int64_t own_bytes, std::int64_t max_outputs, NodeTuple tuple,
+                                std::int64_t group_bytes, std::int64_t max_outputs, NodeTuple tuple,
                                 std::int32_t first_flow, std::int32_t first_tag) {
   NodeActor::Node node = node_of(std::move(tuple), true);
   node.first_flow = first_flow;
   node.first_tag = first_tag;
-  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, own_bytes, max_outputs,
+  return run.add_crossing({trees.data(), trees.shape(0)}, {keys.data(), keys.shape(0)}, group_bytes, max_outputs,
                           std::move(node));
 }
 
@@ -239,7 +239,7 @@ void bind_messages(nb::module_& m) {
       .def("add_trees", &add_actor_trees, "shape"_a, "nodes"_a, "count"_a)
       .def("first_actor", &MessageRun::first_actor, "tree"_a)
       .def("place", &place<MessageRun>, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
-      .def("add_crossing", &add_actor_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "max_outputs"_a, "node"_a,
+      .def("add_crossing", &add_actor_crossing, "trees"_a, "keys"_a, "group_bytes"_a, "max_outputs"_a, "node"_a,
            "first_flow"_a, "first_tag"_a)
       .def("route", &route, "stream"_a, "actors"_a, "tags"_a)
       .def("sent_to_others", &MessageRun::sent_to_others,
@@ -276,19 +276,19 @@ void bind_dgs(nb::module_& m) {
           "shape"_a, "count"_a)
       .def("add_mailbox", &DgsRun::add_mailbox, "worker"_a)
       .def("place", &place_in_mailbox, "mailbox"_a, "trees"_a, "leaves"_a, "storage"_a.noconvert(), "stride"_a)
-      .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "own_bytes"_a, "max_outputs"_a)
-      .def("take_part", &DgsRun::take_part, "mailbox"_a, "crossing"_a)
+      .def("add_crossing", &add_crossing, "trees"_a, "keys"_a, "group_bytes"_a, "max_outputs"_a)
+      .def("join_crossing", &DgsRun::join_crossing, "mailbox"_a, "crossing"_a)
       .def("add_lane", &add_lane, "mailbox"_a, "stream"_a, "run"_a, "slots"_a.none(), "state"_a, "order_tree"_a.none(),
            "order_node"_a.none(), "update"_a, "across"_a = std::vector<Address>())
-      .def("set_own_state", &set_own_state, "crossing"_a, "state"_a)
-      .def("own_state", &own_state, "crossing"_a, "Return the group state, before or after the run.")
+      .def("set_group_state", &set_group_state, "crossing"_a, "state"_a)
+      .def("group_state", &group_state, "crossing"_a, "Return the group state, before or after the run.")
       .def(
           "wait_snapshot", [](DgsRun& run) { return run.checkpoints().wait(); },
           nb::call_guard<nb::gil_scoped_release>(), "Wait for a snapshot. Return False if none will come.")
       .def("snapshot_cut", [](DgsRun& run) { return run.checkpoints().cut(); })
       .def("snapshot_states", &snapshot_states, "nbytes"_a,
            "Return the states of all trees' roots, `nbytes` bytes each.")
-      .def("snapshot_own", &snapshot_own, "crossing"_a)
+      .def("snapshot_group_state", &snapshot_group_state, "crossing"_a)
       .def(
           "snapshot_rows", [](DgsRun& run) { return run.checkpoints().rows(); },
           "Return the number of outputs since the last snapshot.")
@@ -304,14 +304,15 @@ void bind_dgs(nb::module_& m) {
           "request_change", [](DgsRun& run, std::int64_t from) { run.checkpoints().stop_from(from); }, "from_cut"_a,
           "Make the run stop at a cut from `from_cut` on. Only the snapshot thread calls it.")
       .def("snapshot_stops", [](DgsRun& run) { return run.checkpoints().stops(); })
-      .def("take_plan_away", &DgsRun::take_plan_away, nb::call_guard<nb::gil_scoped_release>(),
+      .def("remove_plan", &DgsRun::remove_plan, nb::call_guard<nb::gil_scoped_release>(),
            "Remove the plan at a snapshot that stops. Return False if the run has ended early.")
-      .def("own_stream", &DgsRun::own_stream, "stream"_a, "owner"_a, "Set the owner of a stream in a new plan.")
-      .def("go_on", &DgsRun::go_on, nb::call_guard<nb::gil_scoped_release>(), "Continue the run with the new plan.")
+      .def("set_stream_owner", &DgsRun::set_stream_owner, "stream"_a, "owner"_a,
+           "Set the owner of a stream in a new plan.")
+      .def("resume", &DgsRun::resume, nb::call_guard<nb::gil_scoped_release>(), "Continue the run with the new plan.")
       .def(
-          "take_rest", [](DgsRun& run) { run.checkpoints().take_rest(); },
+          "snapshot_rest", [](DgsRun& run) { run.checkpoints().snapshot_rest(); },
           "After the run, make the outputs since the last snapshot available.")
-      .def("call_off", &DgsRun::call_off, "End `run` early. Any thread.");
+      .def("cancel", &DgsRun::cancel, "End `run` early. Any thread.");
 }
 
 }  // namespace lab::python

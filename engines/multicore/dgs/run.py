@@ -205,7 +205,7 @@ class DgsRun(CoreRun):
         core, crossings = self._open(), self._layout.crossings
         return JoinedStates(
             states=self._wiring.leaf_states(self._layout).tobytes(),
-            groups={group: core.own_state(crossing) for group, crossing in crossings.items()},
+            groups={group: core.group_state(crossing) for group, crossing in crossings.items()},
         )
 
     def close(self) -> None:

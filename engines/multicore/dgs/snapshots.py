@@ -42,7 +42,7 @@ class Layout:
         """Return the states of the core's current snapshot."""
         trees = np.frombuffer(core.snapshot_states(self.state_bytes), dtype=np.uint8)
         states = trees.reshape(-1, self.state_bytes)[self.tree_of].tobytes()
-        groups = {group: core.snapshot_own(crossing) for group, crossing in self.crossings.items()}
+        groups = {group: core.snapshot_group_state(crossing) for group, crossing in self.crossings.items()}
         return JoinedStates(states=states, groups=groups)
 
 
@@ -91,7 +91,7 @@ class SnapshotThread:
             self._body(self._ending)
         except BaseException as error:  # `end` raises it in the caller's thread.
             self._error = error
-            self._core.call_off()
+            self._core.cancel()
         finally:
             # Breaks a reference cycle that would keep all memory of the run in use.
             del self._body

@@ -128,8 +128,8 @@ class Wiring:
                 key_states = of_keys[shape.keys].tobytes()
             per_tree = states is not None
             self.core.initialise(shape.first_tree, trees, key_states, each=per_tree)
-        for key, own_state in states.groups.items() if states else ():
-            self.core.set_own_state(crossings[key], own_state)
+        for key, group_state in states.groups.items() if states else ():
+            self.core.set_group_state(crossings[key], group_state)
         return Layout(
             tree_of=tree_of_keys(shapes, self.plan.alphabet.keys),
             state_bytes=len(initial),
@@ -157,7 +157,7 @@ class Wiring:
             owner = processing_worker.get(index, reading_worker.get(index, 0))
             self._phases[-1].owners.append(owner)
             if len(self._phases) > 1:  # The first phase added the streams to the core.
-                self.core.own_stream(index, owner)
+                self.core.set_stream_owner(index, owner)
                 continue
             payload = list(payload_of(stream, self._program))
             heartbeats, *due_times = stream_times(index, stream, self._load)
@@ -193,7 +193,7 @@ class Wiring:
         parts = {
             group_of_keys: part
             for group_of_keys, crossing in crossings.items()
-            if (part := self.core.take_part(mailbox.index, crossing)) >= 0
+            if (part := self.core.join_crossing(mailbox.index, crossing)) >= 0
         }
         updates = {name for name, _ in parts}
         across = {

@@ -6,7 +6,7 @@ Counters start with `int64(0)`. A plain 0 has a literal type, and Numba repeats 
 
 # The kernel makes three passes over the tuples: it finds all keys, prefetches their cache lines, and updates windows.
 # The last pass visits only tuples with keys of this instance, because a check in this pass would be an unpredictable
-# branch. Lone keys (the only keys of their tuples) are first found by stream, in a loop over adjacent rows that LLVM
+# branch. Single keys (the only keys of their tuples) are first found by stream, in a loop over adjacent rows that LLVM
 # turns into vectors. They are prefetched in this order only if all of them belong to this instance, because an instance
 # may not read another instance's tables.
 PROCESS = """\
@@ -19,17 +19,17 @@ def process(view, begin, end, out_address):
     streams = pointer_at(view, VIEW.streams)
     rows = pointer_at(view, VIEW.rows)
     sources = pointer_at(view, VIEW.sources)
-    own = pointer_at(view, VIEW.own)
+    keyed_places = pointer_at(view, VIEW.keyed_places)
     tables = pointer_at(view, VIEW.tables)
     shifts = pointer_at(view, VIEW.shifts)
     row_keys = pointer_at(pointer_at(view, VIEW.row_keys), KEY_SET.columns)
 {open_stored}
-    lone = load(view, VIEW.lone, int64) != 0
+    single_keys = load(view, VIEW.single_keys, int64) != 0
     key_count = int64(0)
-    if lone:
+    if single_keys:
         firsts = pointer_at(view, VIEW.firsts)
         counts = pointer_at(view, VIEW.counts)
-        lone_key = open_lone_key(row_keys, LONE_KEY)
+        single_key = open_single_key(row_keys, SINGLE_KEY)
         others = int64(0)
         for source in range(load(view, VIEW.streams_end, int64)):
             row_count = load(counts, source, int64)
@@ -40,28 +40,28 @@ def process(view, begin, end, out_address):
                 shift = key_count - first
                 store_word(shifts, source, shift)
                 for row in range(first, first + row_count):
-                    expect_key(lone_key, row + shift)
-                    user_keys({tuple}, lone_key)
-                    others |= count_keys(lone_key) ^ 1
+                    expect_key(single_key, row + shift)
+                    user_keys({tuple}, single_key)
+                    others |= count_keys(single_key) ^ 1
                 key_count += row_count
         if others != 0:
-            lone = False
-            store_word(view, VIEW.lone, 0)
-    direct = lone and load(view, VIEW.mine, int64) != 0
+            single_keys = False
+            store_word(view, VIEW.single_keys, 0)
+    direct = single_keys and load(view, VIEW.routed, int64) != 0
     if direct:
         keys_address = pointer_at(view, VIEW.row_keys)
     keys = open_keys(keys_address, KEYS)
     scan_end = begin
     tuples = int64(0)
     if direct:
-        store_word(own, 0, begin)
-        store_word(own, 1, 1)
+        store_word(keyed_places, 0, begin)
+        store_word(keyed_places, 1, 1)
         scan_end = end
     before = int64(0)
     while scan_end < end:
         source = int64(load(sources, scan_end, uint8))
         row = load(rows, scan_end, int64)
-        if lone:
+        if single_keys:
             append_key(keys, row_keys, row + load(shifts, source, int64))
         else:
             columns = pointer_at(streams, source)
@@ -69,8 +69,8 @@ def process(view, begin, end, out_address):
             user_keys({tuple}, keys)
             if refused_keys(keys) > 0:
                 break
-        store_word(own, 2 * tuples, scan_end)
-        store_word(own, 2 * tuples + 1, count_keys(keys))
+        store_word(keyed_places, 2 * tuples, scan_end)
+        store_word(keyed_places, 2 * tuples + 1, count_keys(keys))
         tuples += int64(count_keys(keys) > before)
         before = count_keys(keys)
         scan_end += 1
@@ -101,22 +101,22 @@ def process(view, begin, end, out_address):
 {in_windows}
         i += 1
     while not direct and p < tuples:
-        i = load(own, 2 * p, int64)
+        i = load(keyed_places, 2 * p, int64)
         columns = pointer_at(streams, int64(load(sources, i, uint8)))
         row = load(rows, i, int64)
 {pointers}
         t = {tuple}
-        keys_end = load(own, 2 * p + 1, int64)
+        keys_end = load(keyed_places, 2 * p + 1, int64)
 {in_windows}
         k = keys_end
         p += 1
     close_emitter(out, out_address)
     close_keys(keys, keys_address)
-    store_word(view, VIEW.made, new_entries)
+    store_word(view, VIEW.new_entries, new_entries)
     if direct:
         scan_end = i
     elif p < tuples:
-        scan_end = load(own, 2 * p, int64)
+        scan_end = load(keyed_places, 2 * p, int64)
 {close_stored}
     return scan_end + 1
 """
@@ -130,7 +130,7 @@ UPDATE = """\
                 key_at(keys, j),
                 hash_at(keys, j),
                 stamp + i - begin,
-                lone,
+                single_keys,
                 STRIDE,
             )
             if is_null(windows_at):

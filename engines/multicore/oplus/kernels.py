@@ -135,7 +135,7 @@ class OperatorKernels(KernelSet):
         name = f"{operator.buckets} {_name_of(operator.bucket)} {'checked' if bounds else ''}"
         to_bucket = keyset.bucket_function(operator.buckets, bucket)
         self._keys = keyset.KeySetType(name, to_bucket)
-        self._lone_key = keyset.LoneKeyType(name, to_bucket)
+        self._single_key = keyset.SingleKeyType(name, to_bucket)
         self._owners = keyset.OwnersType(name, to_bucket)
         # The core does not store tuples with lists; a join over columns may read them.
         self._deque = None
@@ -268,7 +268,7 @@ class OperatorKernels(KernelSet):
             "DEQUE": self._deque,
             "OUTPUT": emitter.EmitterType(operator.output, stamped=True),
             "KEYS": self._keys,
-            "LONE_KEY": self._lone_key,
+            "SINGLE_KEY": self._single_key,
             "OWNERS": self._owners,
             "HEAD": window_tables.HEAD_BYTES,
             "STRIDE": entry_bytes(operator),

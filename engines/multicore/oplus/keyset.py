@@ -2,7 +2,7 @@
 
 `KeySetType` collects the keys of tuples whose buckets belong to this instance; its C struct is `KeySet`
 (core/oplus/kernel.h). During a kernel call its counters are on the stack.
-`LoneKeyType` collects the keys of tuples that have exactly one key, whichever instance owns the key.
+`SingleKeyType` collects the keys of tuples that have exactly one key, whichever instance owns the key.
 `OwnersType` collects as a bit mask which of 64 instances own a tuple's keys.
 """
 
@@ -163,24 +163,24 @@ def append_key(code: Code, keys: Any, columns: Any, index: Any) -> None:
 
 @part
 def row_key(rows: Any, sources: Any, shifts: Any, place: Any) -> Any:
-    """Return the index of the lone key of the tuple at a place (core/oplus/kernel.h)."""
+    """Return the index of the only key of the tuple at a place (core/oplus/kernel.h)."""
     source = np.int64(load(sources, place, np.uint8))
     return load(rows, place, np.int64) + load(shifts, source, np.int64)
 
 
-class LoneKeyType(StructType):
+class SingleKeyType(StructType):
     """Numba type of the keys of tuples with one key each; `to_bucket` is the compiled bucket function."""
 
     def __init__(self, name: str, to_bucket: Callable[[Any, Any], Any]) -> None:
         self.to_bucket = to_bucket
         self.members = [(column, types.CPointer(kind)) for column, kind in _COLUMNS]
         self.members += [(name, types.CPointer(types.int64)) for name in ("place", "count")]
-        super().__init__(name=f"LoneKey({name})")
+        super().__init__(name=f"SingleKey({name})")
 
 
 @intrinsic(lambda columns, like: named_type(like)(types.voidptr, like))
-def open_lone_key(code: Code, columns: Any, like: Any) -> Any:
-    """`open_lone_key(columns, LONE_KEY)`: return a set that writes keys to the columns of a key set."""
+def open_single_key(code: Code, columns: Any, like: Any) -> Any:
+    """`open_single_key(columns, SINGLE_KEY)`: return a set that writes keys to the columns of a key set."""
     keys = code.struct(code.result)
     for i, (name, element) in enumerate(_COLUMNS):
         setattr(keys, name, code.pointer(columns, i, types.CPointer(element)))
@@ -206,7 +206,7 @@ def _put(code: Code, keys: Any, key: Any, bucket: Any, mixed: Any) -> None:
     code.add(keys.count, WORD(1))
 
 
-@overload_method_part(LoneKeyType, "add")
+@overload_method_part(SingleKeyType, "add")
 def _add_lone(out: Any, key: Any) -> Any:
     to_bucket = out.to_bucket
 

@@ -126,12 +126,12 @@ def prefetch_windows(tables: Any, number: Any, mixed: Any, stride: Any) -> None:
 
 @part
 def find_or_make(
-    tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, lone: Any, stride: Any
+    tables: Any, number: Any, key: Any, mixed: Any, stamp: Any, single_key: Any, stride: Any
 ) -> Any:
     """Return a key's entry; create it if the table is neither empty nor full.
 
     A new entry is zero except for the tuple's stamp and the first key.
-    A tuple with a `lone` key needs no stamp, because it updates the entry once.
+    A tuple with a `single_key` key needs no stamp, because it updates the entry once.
 
     Returns:
         The entry, null if the core must create it; whether the entry is new; whether, by the stamp, this tuple has yet
@@ -141,7 +141,7 @@ def find_or_make(
     entry, slot = _search(table, key, mixed, stride)
     if not is_null(entry):
         fresh = True
-        if not lone:
+        if not single_key:
             fresh = load(entry, STAMP, np.int64) != stamp
             store_word(entry, STAMP, stamp)
         return entry, False, fresh

@@ -198,7 +198,7 @@ void Checkpoints::close(bool now) {
   changed_.notify_all();
 }
 
-void Checkpoints::take_rest() {
+void Checkpoints::snapshot_rest() {
   for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i]->out->since(parts_[i]->mark, outputs_[i]);
 }
 

@@ -118,7 +118,7 @@ class Checkpoints {
   // Ends `wait`: at once if `now`, otherwise after a complete snapshot. Any thread may call it.
   void close(bool now);
   // After the run, without a snapshot under way: makes `rows` and `collect` return the outputs since the last snapshot.
-  void take_rest();
+  void snapshot_rest();
 
   std::int64_t decided() const noexcept;                        // number of decided cuts; for any thread
   std::int64_t taken_count() const noexcept { return taken_; }  // number of snapshots; after the run

@@ -78,20 +78,20 @@ std::int32_t DgsRun::add_mailbox(std::int32_t worker_index) {
 }
 
 std::int32_t DgsRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                                  std::int64_t own_bytes, std::int64_t max_outputs) {
-  if (own_bytes < 0 || max_outputs < 0)
-    throw std::invalid_argument("own_bytes and max_outputs of a crossing must not be negative");
+                                  std::int64_t group_bytes, std::int64_t max_outputs) {
+  if (group_bytes < 0 || max_outputs < 0)
+    throw std::invalid_argument("group_bytes and max_outputs of a crossing must not be negative");
   if (max_outputs > options_.max_outputs_across)
     throw std::invalid_argument("max_outputs " + std::to_string(max_outputs) + " exceeds max_outputs_across, " +
                                 std::to_string(options_.max_outputs_across));
-  const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
-  own_states_.push_back({std::make_unique<std::int64_t[]>(std::max<std::size_t>(1, units)), own_bytes});
-  void* const own = own_states_.back().memory.get();
+  const auto units = static_cast<std::size_t>((group_bytes + kStateUnit - 1) / kStateUnit);
+  group_states_.push_back({std::make_unique<std::int64_t[]>(std::max<std::size_t>(1, units)), group_bytes});
+  void* const own = group_states_.back().memory.get();
   crossings_.push_back(std::make_unique<Crossing>(forest, trees, keys, own, max_outputs));
   return static_cast<std::int32_t>(crossings_.size()) - 1;
 }
 
-std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing_index) {
+std::int32_t DgsRun::join_crossing(std::int32_t mailbox_index, std::int32_t crossing_index) {
   Mailbox& mailbox = this->mailbox(mailbox_index);
   Crossing& crossing = *crossings_.at(static_cast<std::size_t>(crossing_index));
   bool has_leaves = false;
@@ -108,7 +108,7 @@ std::int32_t DgsRun::take_part(std::int32_t mailbox_index, std::int32_t crossing
     }
   }
   if (!has_leaves) return -1;
-  own_states_[static_cast<std::size_t>(crossing_index)].copied_by = mailbox_index;
+  group_states_[static_cast<std::size_t>(crossing_index)].copied_by = mailbox_index;
   const std::int32_t worker = mailboxes_[static_cast<std::size_t>(mailbox_index)].worker;
   mailbox.crossings.emplace_back(crossing, worker, std::move(inner), single_node_bytes);
   return static_cast<std::int32_t>(mailbox.crossings.size()) - 1;
@@ -122,8 +122,8 @@ void DgsRun::add_lane(std::int32_t mailbox_index, std::int32_t stream, Lane lane
   mailbox(mailbox_index).lanes.push_back(std::move(lane));
 }
 
-std::span<std::byte> DgsRun::own_state(std::int32_t crossing) {
-  const OwnState& own = own_states_.at(static_cast<std::size_t>(crossing));
+std::span<std::byte> DgsRun::group_state(std::int32_t crossing) {
+  const GroupState& own = group_states_.at(static_cast<std::size_t>(crossing));
   return {reinterpret_cast<std::byte*>(own.memory.get()), static_cast<std::size_t>(own.bytes)};
 }
 
@@ -145,8 +145,8 @@ void DgsRun::add_parts() {
       leaves.push_back({t, leaf, tree.states[leaf], forest.state_bytes(type)});
     }
     std::vector<Checkpoints::GroupState> group_states;
-    for (std::size_t c = 0; c < own_states_.size(); ++c) {
-      const OwnState& state = own_states_[c];
+    for (std::size_t c = 0; c < group_states_.size(); ++c) {
+      const GroupState& state = group_states_[c];
       if (state.copied_by != static_cast<std::int32_t>(m)) continue;
       group_states.push_back({static_cast<std::int32_t>(c), state.memory.get(), state.bytes});
     }

@@ -55,19 +55,19 @@ class DgsRun final : public Run {
   Mailbox& mailbox(std::int32_t index) { return *mailboxes_.at(static_cast<std::size_t>(index)).mailbox; }
 
   // Adds a crossing for the events across `trees`, one tree per key in `keys`. The crossing's group state has
-  // `own_bytes` bytes, all zero. Returns the crossing's index. Call it after `place` for all leaves.
+  // `group_bytes` bytes, all zero. Returns the crossing's index. Call it after `place` for all leaves.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                            std::int64_t own_bytes, std::int64_t max_outputs);
+                            std::int64_t group_bytes, std::int64_t max_outputs);
 
   // Makes a mailbox a participant of a crossing if the mailbox has leaves in the crossing's trees. Returns the number
   // of the mailbox's part, or -1 without leaves.
-  std::int32_t take_part(std::int32_t mailbox, std::int32_t crossing);
+  std::int32_t join_crossing(std::int32_t mailbox, std::int32_t crossing);
 
   // Adds a lane to a mailbox. The run sets `lane.source`, `lane.reader` and `lane.owner_worker`.
   void add_lane(std::int32_t mailbox, std::int32_t stream, Lane lane);
 
   // Returns the group state of a crossing, to be filled before `start`; see add_crossing.
-  std::span<std::byte> own_state(std::int32_t crossing);
+  std::span<std::byte> group_state(std::int32_t crossing);
 
   // Returns the run's snapshots. The *snapshot thread*, which takes them, must not be the caller of `run`. Throws
   // std::logic_error without `cuts`.
@@ -75,14 +75,14 @@ class DgsRun final : public Run {
 
   // Removes the current plan of an adaptive run. The snapshot thread calls it at a snapshot that stops. Returns false
   // if the run has ended early. Otherwise the snapshot thread adds trees, mailboxes, crossings and lanes of the new
-  // plan, with `own_stream` in place of `add_stream`. Then it calls `go_on`, and the run continues with the new plan.
-  bool take_plan_away();
-  void own_stream(std::int32_t stream, std::int32_t owner);
-  void go_on();
+  // plan, with `set_stream_owner` in place of `add_stream`. Then it calls `resume`, and the run continues with the new plan.
+  bool remove_plan();
+  void set_stream_owner(std::int32_t stream, std::int32_t owner);
+  void resume();
 
   std::span<const std::int32_t> output_itemsizes() const noexcept { return pool_->itemsizes(); }
   // Cancels `run`. Any thread may call it.
-  void call_off() noexcept {
+  void cancel() noexcept {
     threads().fail();
     wake_others();
   }
@@ -143,12 +143,12 @@ class DgsRun final : public Run {
   std::vector<std::int64_t> begins_;    // by stream: the first event of this plan
   std::vector<std::unique_ptr<Crossing>> crossings_;
   // The group state of a crossing.
-  struct OwnState {
+  struct GroupState {
     std::unique_ptr<std::int64_t[]> memory;
     std::int64_t bytes;
     std::int32_t copied_by = -1;  // the participating mailbox that copies the state for snapshots
   };
-  std::vector<OwnState> own_states_;
+  std::vector<GroupState> group_states_;
   std::unique_ptr<Checkpoints> checkpoints_;
   std::shared_ptr<OutputPool> pool_;
   std::vector<Worker> workers_;

@@ -78,15 +78,15 @@ std::int32_t MessageRun::add_trees(std::int32_t shape, std::vector<NodeActor::No
 }
 
 std::int32_t MessageRun::add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                                      std::int64_t own_bytes, std::int64_t max_outputs, NodeActor::Node node) {
-  if (own_bytes < 0 || max_outputs < 0)
-    throw std::invalid_argument("own_bytes and max_outputs of a crossing must not be negative");
+                                      std::int64_t group_bytes, std::int64_t max_outputs, NodeActor::Node node) {
+  if (group_bytes < 0 || max_outputs < 0)
+    throw std::invalid_argument("group_bytes and max_outputs of a crossing must not be negative");
   if (max_outputs > options_.max_outputs_across)
     throw std::invalid_argument("max_outputs " + std::to_string(max_outputs) + " exceeds max_outputs_across, " +
                                 std::to_string(options_.max_outputs_across));
   node.complete();
-  const auto units = static_cast<std::size_t>((own_bytes + kStateUnit - 1) / kStateUnit);
-  std::vector<std::int64_t>& own = own_states_.emplace_back(std::max<std::size_t>(1, units));
+  const auto units = static_cast<std::size_t>((group_bytes + kStateUnit - 1) / kStateUnit);
+  std::vector<std::int64_t>& own = group_states_.emplace_back(std::max<std::size_t>(1, units));
   Crossing& crossing = crossings_.emplace_back(forest, trees, keys, own.data(), max_outputs);
   const auto index = static_cast<std::int32_t>(actors_.size());
   std::vector<std::int32_t> children;

@@ -48,7 +48,7 @@ class MessageRun final : public Run {
   // Adds a crossing, as DgsRun::add_crossing does, and adds it to the parents of its trees' roots. Returns the
   // crossing's actor.
   std::int32_t add_crossing(std::span<const std::int32_t> trees, std::span<const std::int32_t> keys,
-                            std::int64_t own_bytes, std::int64_t max_outputs, NodeActor::Node node);
+                            std::int64_t group_bytes, std::int64_t max_outputs, NodeActor::Node node);
 
   // See Producer::route. Call it after all actors are added.
   void route(std::int32_t stream, const std::int32_t* actors, const std::int32_t* tags);
@@ -91,7 +91,7 @@ class MessageRun final : public Run {
   std::vector<std::int32_t> worker_of_;    // by actor
   std::vector<std::int32_t> first_actor_;  // by tree
   std::deque<Crossing> crossings_;
-  std::deque<std::vector<std::int64_t>> own_states_;
+  std::deque<std::vector<std::int64_t>> group_states_;
   std::optional<Credits> credits_;
   std::vector<Inbox> inboxes_;
   std::vector<Worker> workers_;

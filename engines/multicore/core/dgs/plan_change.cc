@@ -20,7 +20,7 @@ std::int64_t events_before(const StreamView& stream, const Cut& cut) noexcept {
 
 }  // namespace
 
-bool DgsRun::take_plan_away() {
+bool DgsRun::remove_plan() {
   if (!phases_) throw std::logic_error("this run is not adaptive, so its plan cannot change");
   if (!phases_->hold(threads().failure())) return false;
   const Cut& cut = (*options_.cuts)[static_cast<std::size_t>(checkpoints_->cut())];
@@ -35,7 +35,7 @@ bool DgsRun::take_plan_away() {
   removed_mailboxes_ += static_cast<std::int32_t>(mailboxes_.size());
   mailboxes_.clear();
   crossings_.clear();
-  own_states_.clear();
+  group_states_.clear();
   forest = Forest();
   return true;
 }
@@ -60,7 +60,7 @@ void DgsRun::take_back_counts() {
   }
 }
 
-void DgsRun::own_stream(std::int32_t stream, std::int32_t owner) {
+void DgsRun::set_stream_owner(std::int32_t stream, std::int32_t owner) {
   Worker& worker = workers_.at(static_cast<std::size_t>(owner));
   Source& source = *sources()[static_cast<std::size_t>(stream)];
   if (options_.load) return;
@@ -68,7 +68,7 @@ void DgsRun::own_stream(std::int32_t stream, std::int32_t owner) {
   worker.sources.push_back({&source, {}, {}});
 }
 
-void DgsRun::go_on() {
+void DgsRun::resume() {
   add_parts();
   {
     const auto hold = hold_generator();

@@ -381,7 +381,7 @@ class KeyedInstance final : public OperatorInstance {
   // The current tuples, one per place. `rows_`: the tuple's row, as an item of the columns; `sources_`: its stream.
   std::array<std::int64_t, kPlaces> rows_;
   std::array<std::uint8_t, kPlaces> sources_;
-  std::array<std::int64_t, 2 * kPlaces> own_keys_;
+  std::array<std::int64_t, 2 * kPlaces> keyed_places_;
   std::int64_t places_ = 0;
   std::int64_t run_places_ = 0;    // number of places that `run_places` is processing
   std::int64_t passed_over_ = 0;   // rows of other instances between the places

@@ -44,20 +44,21 @@ struct InstanceView {
   const void* const* const* streams;  // the columns of each stream
   const std::int64_t* rows;
   const std::uint8_t* sources;
-  std::int64_t* own;      // scratch, two values per tuple with keys: its place and the end of its keys
-  WindowTable* tables;    // by bucket; a kernel may add entries to a non-empty table with room
-  std::int64_t left;      // begin of the earliest live window; not maintained for single windows without f_O
-  std::int64_t slot;      // place of that window (WindowShape::place)
-  std::int64_t prefetch;  // not 0: tables exceed the caches
+  std::int64_t* keyed_places;  // scratch, two values per tuple with keys: its place and the end of its keys
+  WindowTable* tables;         // by bucket; a kernel may add entries to a non-empty table with room
+  std::int64_t left;           // begin of the earliest live window; not maintained for single windows without f_O
+  std::int64_t slot;           // place of that window (WindowShape::place)
+  std::int64_t prefetch;       // not 0: tables exceed the caches
   // For operators that store tuples.
   ReserveStored reserve;
   std::int64_t compared;       // out: pairs that a join has compared
   std::int64_t output_demand;  // out: 0, or the output room that the next update of a join needs and lacks
   // For all operators.
-  mutable std::int64_t made;  // out: entries that kernels created, excluding those of `find`
+  mutable std::int64_t new_entries;  // out: entries that kernels created, excluding those of `find`
   // For tuples with exactly one key.
-  mutable std::int64_t lone;   // not 0: evaluate by stream; a kernel that finds a tuple without exactly one key sets 0
-  std::int64_t mine;           // not 0: the key of a tuple with one key belongs to this instance
+  mutable std::int64_t
+      single_keys;             // not 0: evaluate by stream; a kernel that finds a tuple without exactly one key sets 0
+  std::int64_t routed;         // not 0: the key of a tuple with one key belongs to this instance
   KeySet* row_keys;            // room for all rows below
   std::int64_t streams_end;    // number of streams
   const std::int64_t* firsts;  // by stream: the first row that the places span

@@ -52,7 +52,7 @@ KeyedInstance::KeyedInstance(std::int32_t index, const OperatorSpec& spec, std::
   view_.streams = columns_.data();
   view_.rows = rows_.data();
   view_.sources = sources_.data();
-  view_.own = own_keys_.data();
+  view_.keyed_places = keyed_places_.data();
   view_.tables = state.tables();
   view_.row_keys = &row_keys_.set;
   view_.streams_end = std::ssize(streams);
@@ -285,7 +285,7 @@ void KeyedInstance::run_places() {
   if (count == 0 && passed_over == 0) return;
   throw_if_stopped(stop_);
   run_places_ = count;
-  view_.mine = std::exchange(has_foreign_rows_, false) ? 0 : 1;
+  view_.routed = std::exchange(has_foreign_rows_, false) ? 0 : 1;
   by_stream_ = 2 * passed_over <= 3 * count;  // few enough with two instances, not with more
   for (std::int64_t begin = 0; begin < count;) {
     std::int64_t end = count;
@@ -324,18 +324,18 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     }
     const bool by_stream = has_single_keys_ && by_stream_;
     if (by_stream) until = span_rows(begin, until);
-    view_.lone = by_stream ? 1 : 0;
+    view_.single_keys = by_stream ? 1 : 0;
     view_.stamp = stamp_;
     view_.prefetch =
         live_entries_ * spec_.entry_bytes > kCachedBytes && spec_.window.places() <= kPrefetchedWindows ? 1 : 0;
     view_.compared = view_.output_demand = 0;
-    own_keys_[0] = -1;
+    keyed_places_[0] = -1;
     keys_.set.refused = 0;
     Emit* emit = out_.open(std::min(room, out_.chunk_rows()));
     const std::int64_t next = kernel(&view_, begin, until, emit) - 1;
     ++kernel_calls_;
-    live_entries_ += std::exchange(view_.made, 0);
-    has_single_keys_ = has_single_keys_ && (!by_stream || view_.lone != 0);
+    live_entries_ += std::exchange(view_.new_entries, 0);
+    has_single_keys_ = has_single_keys_ && (!by_stream || view_.single_keys != 0);
     if (lacking_bucket_ >= 0 || lacking_stored_) fail_for_memory();
     compared_ += view_.compared;
     if (next < begin) throw std::runtime_error("keys or update raised an exception");
@@ -343,7 +343,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     stamp_ += next - begin;
     const bool stopped = next == begin;
     // The set has recorded all keys of this tuple; it may have refused keys of a later tuple.
-    const bool no_room = stopped && own_keys_[0] == begin && view_.output_demand == 0;
+    const bool no_room = stopped && keyed_places_[0] == begin && view_.output_demand == 0;
     if (view_.output_demand != 0) {  // some of the tuple's keys are done: their entries have its stamp
       if (view_.output_demand > out_.chunk_rows()) fail_for_room(view_.output_demand);
       room = std::max(room, view_.output_demand);
@@ -354,7 +354,7 @@ void KeyedInstance::run(std::int64_t begin, std::int64_t end) {
     }
     if (no_room) {
       const std::int64_t windows = spec_.window.single ? 1 : spec_.window.alive();
-      const std::int64_t outputs = own_keys_[1] * windows * spec_.max_outputs;
+      const std::int64_t outputs = keyed_places_[1] * windows * spec_.max_outputs;
       if (outputs <= room || outputs > out_.chunk_rows()) fail_for_room(outputs);
       room = outputs;
     }

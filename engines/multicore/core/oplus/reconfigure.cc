@@ -58,7 +58,7 @@ void OperatorStage::apply_switch(std::int32_t index, std::int64_t number) {
       output_log_->join(i, change.before.instances);
     }
   }
-  epoch.done.moved_bytes = handover_->change(change, instances);
+  epoch.report.moved_bytes = handover_->change(change, instances);
   for (const std::int32_t i : change.leaving) {
     if (output_log_ == nullptr) break;
     if (at(i).out->waiting() == 0) {
@@ -77,9 +77,9 @@ void OperatorStage::apply_switch(std::int32_t index, std::int64_t number) {
   reach_.store(std::max(change.after.reach(), reach_.load(std::memory_order_relaxed)),
                std::memory_order_seq_cst);  // see `reach`
   for (const std::int32_t i : change.all) at(i).instance->adopt(change.after.owner.data());
-  epoch.done.before = change.before.instances;
-  epoch.done.event_ts = me.gamma;
-  epoch.done.done_ns = threads_.since_start();
+  epoch.report.before = change.before.instances;
+  epoch.report.event_ts = me.switch_watermark;
+  epoch.report.done_ns = threads_.since_start();
   arrived_.store(0, std::memory_order_relaxed);  // relaxed: published by the store below
   // seq_cst, each followed by a notify: pairs with the loads in `active` and `take_turn`.
   for (const std::int32_t i : change.all) at(i).active.store(change.after.has(i), std::memory_order_seq_cst);
@@ -98,10 +98,10 @@ std::int64_t OperatorStage::reconfigure(InstanceMapping next) {
   {
     const std::lock_guard lock(epochs_mutex_);
     number = static_cast<std::int64_t>(epochs_.size());
-    Switch called;
-    called.called_ns = threads_.since_start();
-    called.after = next.instances;
-    epochs_.push_back({std::move(next), std::move(called)});
+    Switch requested;
+    requested.called_ns = threads_.since_start();
+    requested.after = next.instances;
+    epochs_.push_back({std::move(next), std::move(requested)});
   }
   if (!handover_->append_switch(number)) return -1;
   last_request_ = number;
@@ -115,7 +115,7 @@ std::optional<Switch> OperatorStage::await(std::int64_t number) {
   switched_.wait(lock, [&] { return applied() || threads_.finished() || threads_.failed(); });
   if (!applied()) return std::nullopt;
   // An overtaken switch was not applied; the later one replaced it.
-  return epochs_[static_cast<std::size_t>(applied_.load(std::memory_order_relaxed))].done;
+  return epochs_[static_cast<std::size_t>(applied_.load(std::memory_order_relaxed))].report;
 }
 
 void OperatorStage::wake_waiter() noexcept {
@@ -154,7 +154,7 @@ void OperatorStage::add_to(Snapshot& into) const {
 std::vector<Switch> OperatorStage::switches() const {
   const std::lock_guard lock(epochs_mutex_);
   std::vector<Switch> result;
-  for (std::size_t i = 1; i < epochs_.size(); ++i) result.push_back(epochs_[i].done);
+  for (std::size_t i = 1; i < epochs_.size(); ++i) result.push_back(epochs_[i].report);
   return result;
 }
 

@@ -88,7 +88,7 @@ bool OperatorStage::take_turn(std::int32_t index) {
     worker.awaited_switch = -1;
   }
   if (!active(index)) return engaged(index) && publish_and_leave(index);
-  if (worker.done) return false;
+  if (worker.finished) return false;
   // The log may now have room for waiting outputs. Waiting outputs do not stop the instance from reading, unless room
   // is certain to come.
   const bool has_waiting = output_log_ != nullptr && worker.out->waiting() != 0;
@@ -133,11 +133,11 @@ bool OperatorStage::process_ready_runs(std::int32_t index) {
       process_runs(index, worker.batch);
       worker.batch.clear();
       worker.pending_switch = part.begin;
-      worker.gamma = worker.instance->watermark();
+      worker.switch_watermark = worker.instance->watermark();
       worker.had_tuple = worker.instance->tuples() != 0;
-      if (handover_->switch_time(&worker.gamma)) {
+      if (handover_->switch_time(&worker.switch_watermark)) {
         worker.had_tuple = true;
-        at_switch = part.end > worker.gamma;  // no more tuples up to gamma will come
+        at_switch = part.end > worker.switch_watermark;  // no more tuples up to that watermark will come
       }
       continue;
     }
@@ -146,7 +146,7 @@ bool OperatorStage::process_ready_runs(std::int32_t index) {
       worker.batch.clear();
       // Between operators, the entry carries the promise of the earlier operator's instances: their watermark plus 1.
       const std::int64_t watermark = input_log_ == nullptr ? part.end : part.end - 1;
-      if (worker.pending_switch >= 0 && (!worker.had_tuple || watermark > worker.gamma)) {
+      if (worker.pending_switch >= 0 && (!worker.had_tuple || watermark > worker.switch_watermark)) {
         at_switch = true;
         break;
       }
@@ -158,7 +158,7 @@ bool OperatorStage::process_ready_runs(std::int32_t index) {
     if (worker.pending_switch >= 0) {
       process_runs(index, worker.batch);  // updates the rows read of each stream
       worker.batch.clear();
-      const std::int64_t before = rows_until(index, part, worker.had_tuple, worker.gamma);
+      const std::int64_t before = rows_until(index, part, worker.had_tuple, worker.switch_watermark);
       if (before != part.end) {
         at_switch = true;
         worker.skipped_rows = before - runs[taken].begin;
@@ -315,7 +315,7 @@ void OperatorStage::end_input(std::int32_t index) {
 
 // Closes the outputs of an instance that has published them all. Without an output log, the last instance ends the run.
 void OperatorStage::finish_instance(std::int32_t index) {
-  at(index).done = true;
+  at(index).finished = true;
   if (threads_.meter(index).on()) count_outputs(index);  // outputs of windows that a switch expired
   if (output_log_ != nullptr) {
     output_log_->close(index);

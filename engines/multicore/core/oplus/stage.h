@@ -104,21 +104,21 @@ class OperatorStage {
  private:
   struct Epoch {
     InstanceMapping assignment;
-    Switch done;
+    Switch report;
   };
   struct alignas(kCacheLine) Worker {
     std::unique_ptr<OutputBuffer> out;
     std::unique_ptr<OperatorInstance> instance;
-    Causes causes;                     // of the outputs that wait for the next operator, under a load
-    std::vector<LogRun> batch;         // runs to process next
-    std::int64_t skipped_rows = 0;     // processed rows of the first unreleased run
-    std::int64_t counted_outputs = 0;  // outputs reported to the recorder; at full speed
-    std::int64_t pending_switch = -1;  // the last switch read and not yet applied; -1: none
-    std::int64_t gamma = 0;            // watermark at the entry of the pending switch
-    bool had_tuple = false;            // whether a tuple was read before that entry
-    std::int64_t awaited_switch = -1;  // switch for which the instance waits at the barrier; -1: none
-    bool input_ended = false;          // has read all input; outputs may still wait
-    bool done = false;                 // has read all input, and no output waits
+    Causes causes;                      // of the outputs that wait for the next operator, under a load
+    std::vector<LogRun> batch;          // runs to process next
+    std::int64_t skipped_rows = 0;      // processed rows of the first unreleased run
+    std::int64_t counted_outputs = 0;   // outputs reported to the recorder; at full speed
+    std::int64_t pending_switch = -1;   // the last switch read and not yet applied; -1: none
+    std::int64_t switch_watermark = 0;  // watermark at the entry of the pending switch
+    bool had_tuple = false;             // whether a tuple was read before that entry
+    std::int64_t awaited_switch = -1;   // switch for which the instance waits at the barrier; -1: none
+    bool input_ended = false;           // has read all input; outputs may still wait
+    bool finished = false;              // has read all input, and no output waits
     // Written by the owner, read by `add_to`: statistics, which order nothing.
     std::atomic<std::int64_t> compared{0};
     std::unique_ptr<std::atomic<std::int64_t>[]> processed, windows;  // by input

@@ -115,7 +115,7 @@ class PlanChanger:
         assert self._proposal is not None, "only this object requests stops"
         proposal, begun_s, cut = self._proposal, time.monotonic(), self._core.snapshot_cut()
         states = self._layout.joined_states(self._core)
-        if not self._core.take_plan_away():
+        if not self._core.remove_plan():
             return None
         positions = positions_at(self._data, *self._cuts[cut].item())
         self._layout = self._wire(proposal.plan, states, positions)
@@ -133,5 +133,5 @@ class PlanChanger:
         self._decider.changed(took_ns)
         if self._decider.at_once:
             self._ask_now()
-        self._core.go_on()
+        self._core.resume()
         return self._layout

@@ -125,7 +125,7 @@ class CheckpointWriter(SnapshotThread):
         """
         super().end(complete=complete)
         if complete:
-            self._core.take_rest()
+            self._core.snapshot_rest()
             ends = tuple(len(stream) for stream in self._recovery.rest.streams)
             self._write(ends, None)
 

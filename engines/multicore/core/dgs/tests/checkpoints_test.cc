@@ -73,7 +73,7 @@ std::int64_t a_run_resumes_from_every_snapshot(unsigned round) {
   CHECK_EQ(lab::test::counter(run.runtime(), "checkpoints"), static_cast<std::int64_t>(snapshots.size()));
   CHECK_EQ(lab::test::counter(run.runtime(), "checkpoints_skipped"),
            static_cast<std::int64_t>(cuts.size() - snapshots.size()));
-  run.runtime().checkpoints().take_rest();
+  run.runtime().checkpoints().snapshot_rest();
   std::vector<Output> outputs;
   for (const Snapshot& snapshot : snapshots) {
     const Cut& cut = cuts[static_cast<std::size_t>(snapshot.cut)];

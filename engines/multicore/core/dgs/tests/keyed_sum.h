@@ -164,7 +164,7 @@ class KeyedSumRun {
     leaves_ = leaves;
     shift_ = shift;
     for (std::int32_t s = 0; s < static_cast<std::int32_t>(streams_.size()); ++s) {
-      runtime_.own_stream(s, worker_of(leaf_of(s)));
+      runtime_.set_stream_owner(s, worker_of(leaf_of(s)));
     }
     states_.clear();
     add_plan(sums);
@@ -267,7 +267,7 @@ class KeyedSumRun {
     std::vector<std::int32_t> keys;  // also the numbers of the trees
     for (std::int32_t key = group; key < keys_; key += groups_) keys.push_back(key);
     const std::int32_t crossing = runtime_.add_crossing(keys, keys, 8, keys_);
-    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) runtime_.take_part(leaf, crossing);
+    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) runtime_.join_crossing(leaf, crossing);
   }
 
   void add_lanes(std::int32_t leaf) {

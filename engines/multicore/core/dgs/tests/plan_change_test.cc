@@ -37,11 +37,11 @@ std::int64_t changes_of_the_plan_do_not_change_the_answer(unsigned round) {
       std::vector<std::int64_t> sums(static_cast<std::size_t>(drawn.keys));
       checkpoints.join(runtime.forest, 8, std::as_writable_bytes(std::span(sums)));
       const std::int64_t cut = checkpoints.cut();
-      if (!runtime.take_plan_away()) return;
+      if (!runtime.remove_plan()) return;
       const auto leaves = static_cast<std::int32_t>(changes() % static_cast<unsigned>(run.max_leaves())) + 1;
       run.replan(leaves, static_cast<std::int32_t>(changes() % 7), sums);
       checkpoints.stop_from(cut + 1 + static_cast<std::int64_t>(changes() % static_cast<unsigned>(max_cuts_apart)));
-      runtime.go_on();
+      runtime.resume();
       ++changed;
     }
   });
@@ -58,7 +58,7 @@ std::int64_t changes_of_the_plan_do_not_change_the_answer(unsigned round) {
   CHECK_EQ(progress.consumed, events);
   CHECK_EQ(progress.emitted, events);
   if (has_writer) {
-    checkpoints.take_rest();
+    checkpoints.snapshot_rest();
     lab::test::add(outputs, lab::test::collected(runtime, checkpoints));
     CHECK(outputs == all);
   }
@@ -69,7 +69,7 @@ void a_plan_that_stays_is_not_taken_away() {
   const std::vector<Events> streams(1);
   lab::DgsOptions options;
   lab::test::KeyedSumRun run(streams, 1, options);
-  CHECK_THROWS(run.runtime().take_plan_away(), std::logic_error);
+  CHECK_THROWS(run.runtime().remove_plan(), std::logic_error);
 }
 
 }  // namespace

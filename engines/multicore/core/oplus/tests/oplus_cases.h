@@ -131,10 +131,10 @@ struct Tuple {
   std::int64_t ts, base, count, value;
 };
 
-// Checks what kernels of lone keys rely on (InstanceView).
-inline void check_lone_keys(const InstanceView* view, std::int64_t at, const Tuple& tuple, std::int64_t bucket) {
-  if (view->mine != 0 && tuple.count == 1) CHECK_EQ(view->keys->owner[bucket], view->keys->me);
-  if (view->lone == 0) return;
+// Checks what kernels of single keys rely on (InstanceView).
+inline void check_single_keys(const InstanceView* view, std::int64_t at, const Tuple& tuple, std::int64_t bucket) {
+  if (view->routed != 0 && tuple.count == 1) CHECK_EQ(view->keys->owner[bucket], view->keys->me);
+  if (view->single_keys == 0) return;
   const std::size_t s = view->sources[at];
   const std::int64_t from_first = view->rows[at] - view->firsts[s];
   CHECK(from_first >= 0 && from_first < view->counts[s]);
@@ -172,13 +172,13 @@ Outcome process_one(const Behaviour& op, std::size_t input, const InstanceView* 
   if ((op.modulus == 0 ? tuple.value : tuple.base) == op.raises_at) return Outcome::kFailed;
   if (op.modulus == 0) hold_at(tuple.value);
   evaluated.fetch_add(1, std::memory_order_relaxed);  // relaxed: read after the run
-  check_lone_keys(view, i, tuple, bucket_of(key_of(op, tuple.base, 0), op));
+  check_single_keys(view, i, tuple, bucket_of(key_of(op, tuple.base, 0), op));
   keys.count = keys.refused = 0;
   for (std::int64_t k = 0; k < tuple.count; ++k) add_key(keys, key_of(op, tuple.base, k), op);
   if (tuple.count != 0) add_key(keys, key_of(op, tuple.base, 0), op);
   if (keys.refused != 0) return Outcome::kStopped;
-  view->own[0] = i;
-  view->own[1] = keys.count;
+  view->keyed_places[0] = i;
+  view->keyed_places[1] = keys.count;
   const std::int64_t first = window.earliest(tuple.ts);
   // Compiled kernels compute the earliest window this way, without a division.
   const bool lazy = window.single && !op.expires && !op.slides;

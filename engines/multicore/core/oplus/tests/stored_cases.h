@@ -99,7 +99,7 @@ std::int64_t process_stored(const InstanceView* input_view, std::int64_t begin, 
     const Place place = place_of(view, i);
     const Tuple tuple{place.of(0), place.of(1), 0, place.of(3)};
     const std::int64_t left = behaviour.window.earliest(tuple.ts), stamp = view->stamp + i - begin;
-    view->own[0] = i;
+    view->keyed_places[0] = i;
     keys.count = keys.refused = 0;
     each_stored_key(tuple.base, [&](std::int64_t key) {
       const std::int64_t bucket = stored_bucket(key);
