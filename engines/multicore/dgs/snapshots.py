@@ -42,7 +42,9 @@ class Layout:
         """Return the states of the core's current snapshot."""
         trees = np.frombuffer(core.snapshot_states(self.state_bytes), dtype=np.uint8)
         states = trees.reshape(-1, self.state_bytes)[self.tree_of].tobytes()
-        groups = {group: core.snapshot_group_state(crossing) for group, crossing in self.crossings.items()}
+        groups = {
+            group: core.snapshot_group_state(crossing) for group, crossing in self.crossings.items()
+        }
         return JoinedStates(states=states, groups=groups)
 
 
