@@ -86,7 +86,7 @@ class MessageRun(Run):
 
     def place(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], storage: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stride: int) -> None: ...
 
-    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, max_outputs: int, node: tuple[int, Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[int], int]]], first_flow: int, first_tag: int) -> int: ...
+    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], group_bytes: int, max_outputs: int, node: tuple[int, Sequence[tuple[int, int]], Sequence[tuple[int, Sequence[int], int]]], first_flow: int, first_tag: int) -> int: ...
 
     def route(self, stream: int, actors: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], tags: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
@@ -113,15 +113,15 @@ class DgsRun(Run):
 
     def place(self, mailbox: int, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], leaves: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], storage: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], stride: int) -> None: ...
 
-    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], own_bytes: int, max_outputs: int) -> int: ...
+    def add_crossing(self, trees: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], keys: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], group_bytes: int, max_outputs: int) -> int: ...
 
-    def take_part(self, mailbox: int, crossing: int) -> int: ...
+    def join_crossing(self, mailbox: int, crossing: int) -> int: ...
 
     def add_lane(self, mailbox: int, stream: int, run: int, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, state: int, order_tree: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order_node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, update: Sequence[int], across: Sequence[int] = []) -> None: ...
 
-    def set_own_state(self, crossing: int, state: bytes) -> None: ...
+    def set_group_state(self, crossing: int, state: bytes) -> None: ...
 
-    def own_state(self, crossing: int) -> bytes:
+    def group_state(self, crossing: int) -> bytes:
         """Return the group state, before or after the run."""
 
     def wait_snapshot(self) -> bool:
@@ -132,7 +132,7 @@ class DgsRun(Run):
     def snapshot_states(self, nbytes: int) -> bytes:
         """Return the states of all trees' roots, `nbytes` bytes each."""
 
-    def snapshot_own(self, crossing: int) -> bytes: ...
+    def snapshot_group_state(self, crossing: int) -> bytes: ...
 
     def snapshot_rows(self) -> int:
         """Return the number of outputs since the last snapshot."""
@@ -154,19 +154,19 @@ class DgsRun(Run):
 
     def snapshot_stops(self) -> bool: ...
 
-    def take_plan_away(self) -> bool:
+    def remove_plan(self) -> bool:
         """Remove the plan at a snapshot that stops. Return False if the run has ended early."""
 
-    def own_stream(self, stream: int, owner: int) -> None:
+    def set_stream_owner(self, stream: int, owner: int) -> None:
         """Set the owner of a stream in a new plan."""
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Continue the run with the new plan."""
 
-    def take_rest(self) -> None:
+    def snapshot_rest(self) -> None:
         """After the run, make the outputs since the last snapshot available."""
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         """End `run` early. Any thread."""
 
 FARTHEST: int = 2305843009213693952
