@@ -43,7 +43,7 @@ ScaleGate::~ScaleGate() = default;
 
 bool ScaleGate::less(const Node& a, const Node& b) noexcept {
   if (a.ts != b.ts) return a.ts < b.ts;
-  return std::tie(a.join, a.source, a.order, a.sequence) < std::tie(b.join, b.source, b.order, b.sequence);
+  return std::tie(a.rank, a.order, a.sequence) < std::tie(b.rank, b.order, b.sequence);
 }
 
 // ---- sources
@@ -65,13 +65,11 @@ ScaleGate::Node* ScaleGate::allocate(Writer& mine) {
 }
 
 // Makes `node` the source's next node, at `ts`.
-void ScaleGate::set_key(Node& node, int source, std::int64_t ts, std::int32_t sequence) noexcept {
-  const Writer& mine = writer(source);
+void ScaleGate::set_key(Node& node, int source, const Writer& mine, std::int64_t ts, std::int32_t sequence) noexcept {
   node.ts = ts;
-  node.join = ts == mine.joined_ts ? mine.join : 0;
-  node.source = source;
+  node.rank = ts == mine.joined_ts ? Node::rank_of(source, mine.join) : source;
   node.row = mine.end;
-  node.order = next_order(source);
+  node.order = mine.base + mine.end;
   node.sequence = sequence;
 }
 
@@ -152,7 +150,7 @@ void ScaleGate::insert(Writer& mine, Node* node) noexcept {
 void ScaleGate::insert_frontier(int source, std::int64_t frontier) {
   Writer& mine = writer(source);
   Node* node = allocate(mine);
-  set_key(*node, source, frontier, kFrontier);
+  set_key(*node, source, mine, frontier, kFrontier);
   node->height = kLevels;  // a source without later rows then uses no node before it
   insert(mine, node);
   mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
@@ -161,7 +159,7 @@ void ScaleGate::insert_frontier(int source, std::int64_t frontier) {
 void ScaleGate::insert_acknowledged(int source) {
   Writer& mine = writer(source);
   Node* node = allocate(mine);
-  set_key(*node, source, mine.last_ts, kAcknowledged);
+  set_key(*node, source, mine, mine.last_ts, kAcknowledged);
   insert(mine, node);
   mine.acknowledged = mine.end;
   mine.written.store(node, std::memory_order_seq_cst);  // pairs with the load in `walk` (run/parker.h)
@@ -174,7 +172,7 @@ void ScaleGate::publish(int source, std::int64_t end_row, std::int64_t frontier,
   const bool has_rows = mine.end < end_row;
   while (mine.end < end_row) {
     Node* node = allocate(mine);
-    set_key(*node, source, rows.ts[static_cast<std::uint64_t>(mine.end) & rows.mask], 0);
+    set_key(*node, source, mine, rows.ts[static_cast<std::uint64_t>(mine.end) & rows.mask], 0);
     insert(mine, node);
     ++mine.end;
     // release: a reader that passes the previous node sees this one. Pairs with the load in `walk`.
@@ -242,7 +240,7 @@ const ScaleGate::Node* ScaleGate::furthest() noexcept {
 
 // Opens a source: links a frontier node at its sorted place, which is after `behind`, the last node of the furthest
 // reader.
-void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts, std::int32_t join) {
+void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts, std::int64_t join) {
   Writer& w = writer(source);
   if (!w.used_nodes.empty()) w.used_nodes.pop_back();  // its former end node, which no reader passes
   w.last_ts = from_ts;
@@ -253,7 +251,7 @@ void ScaleGate::link_joining(Node* behind, int source, std::int64_t from_ts, std
   w.free_nodes.pop_back();
   w.used_nodes.push_back(node);
   node->position.store(0, std::memory_order_relaxed);  // relaxed: published by the CAS
-  set_key(*node, source, from_ts, kFrontier);
+  set_key(*node, source, w, from_ts, kFrontier);
   node->height = kLevels;
   Node* before = behind;
   Node* next = before->next[0].load(std::memory_order_acquire);
@@ -295,7 +293,7 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
   Node* behind = const_cast<Node*>(furthest());  // nodes are only handed to readers as const
   Node key;                                      // of the new source's first node
   key.ts = from_ts;
-  key.join = from_ts == behind->ts ? behind->join : 0;
+  const std::int64_t join = from_ts == behind->ts && behind != &head_ ? behind->join() : 0;
   key.sequence = kFrontier;
   {
     const std::lock_guard lock(mutex_);
@@ -304,8 +302,8 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
       Writer& w = writer(slot);
       if (w.open.load(std::memory_order_seq_cst)) continue;  // acquires the former owner's stores
       if (readers_.released(slot, w.end) != w.end) continue;
-      key.source = slot;
-      key.order = next_order(slot);
+      key.rank = Node::rank_of(slot, join);
+      key.order = w.base + w.end;
       ordered = less(*behind, key);
       if (!ordered) continue;
       chosen = slot;
@@ -323,7 +321,7 @@ int ScaleGate::add_source(const LogColumns& rows, std::int64_t from_ts) {
       w.random = 0x9e3779b9U * static_cast<std::uint32_t>(chosen + 1);
       readers_.reset(chosen);
       rows_[static_cast<std::size_t>(chosen)] = rows;
-      link_joining(behind, chosen, from_ts, key.join);
+      link_joining(behind, chosen, from_ts, join);
     }
   }
   const std::int64_t at = behind->ts;
@@ -381,8 +379,7 @@ bool ScaleGate::insert_controls() {
       control_nodes_.push_back(std::make_unique<Node>());
       Node* node = control_nodes_.back().get();
       node->ts = before->ts;
-      node->join = before->join;
-      node->source = before->source;
+      node->rank = before->rank;
       node->order = before->order;
       node->sequence = before->sequence + 1;
       node->row = id;
@@ -482,7 +479,8 @@ void ScaleGate::walk(Cursor& at) noexcept {
     const Node* anchor = at.node->anchor;
     // The source's next row may still come right after its latest node. seq_cst: for a reader that sleeps after this
     // (run/parker.h). Acquires the source's nodes up to the one in `written`.
-    const bool latest = anchor->source >= 0 && writer(anchor->source).written.load(std::memory_order_seq_cst) == anchor;
+    const bool latest =
+        anchor->source() >= 0 && writer(anchor->source()).written.load(std::memory_order_seq_cst) == anchor;
     Node* next = at.node->next[0].load(std::memory_order_acquire);  // pairs with the CAS in `insert`
     if (next == nullptr || next->ts == kEndOfTime) return;
     if (latest && next->anchor != anchor) return;  // control entries directly follow the node: no row comes in between
@@ -492,10 +490,10 @@ void ScaleGate::walk(Cursor& at) noexcept {
     if (next->anchor == next) next->position.store(++at.position, std::memory_order_relaxed);
     if (next->sequence == 0) {
       at.bound = next->ts;
-      const std::int32_t kind = rows_[static_cast<std::size_t>(next->source)].kind;
-      at.runs[at.end] = {next->row, next->row + 1, next->source, kind};
+      const std::int32_t kind = rows_[static_cast<std::size_t>(next->source())].kind;
+      at.runs[at.end] = {next->row, next->row + 1, next->source(), kind};
     } else if (next->sequence == kAcknowledged) {
-      at.runs[at.end] = {next->row, at.bound, kAcknowledgedEntry, next->source};
+      at.runs[at.end] = {next->row, at.bound, kAcknowledgedEntry, next->source()};
     } else if (next->anchor != next) {
       at.runs[at.end] = {next->row, at.bound, kControlEntry, 0};
     } else if (options_.watermarks && next->ts > at.bound) {

@@ -65,19 +65,24 @@ class ScaleGate final : public TupleBuffer {
   static constexpr std::size_t kGrowth = 64;  // nodes
   static constexpr std::size_t kReadAtOnce = 64;
 
-  // Nodes are sorted by (ts, join, source, order, sequence). `order` is the row, counted over all owners of the slot.
+  // Nodes are sorted by (ts, rank, order, sequence). `order` is the row, counted over all owners of the slot.
   struct Node {
     std::int64_t ts = std::numeric_limits<std::int64_t>::min();
+    std::int64_t rank = -1;  // the source; above it, at the timestamp of its join, Writer::join
     std::int64_t order = -1;
     std::int64_t row = 0;  // or the id of a control entry
-    std::int32_t source = -1;
     // 0: a row. Below 0: a frontier or a watermark tuple, before the row of the same order. Above 0: control entries.
     std::int32_t sequence = 0;
     std::int32_t height = 1;
-    std::int32_t join = 0;      // Writer::join at the timestamp from which the source joined, 0 at later ones
-    const Node* anchor = this;  // of a control entry: the ordinary node that it follows
+    const Node* anchor = this;               // of a control entry: the ordinary node that it follows
     std::atomic<std::uint64_t> position{0};  // in the total order, from 1; 0: no reader passed it, or a control entry
     std::array<std::atomic<Node*>, kLevels> next{};  // set before the node is linked, then by CAS
+
+    static constexpr std::int64_t rank_of(std::int32_t source, std::int64_t join) noexcept {
+      return join << 32 | source;
+    }
+    std::int32_t source() const noexcept { return static_cast<std::int32_t>(rank); }
+    std::int64_t join() const noexcept { return rank >> 32; }
   };
 
   struct alignas(kCacheLine) Writer {
@@ -93,7 +98,7 @@ class ScaleGate final : public TupleBuffer {
     std::int64_t acknowledged = 0;  // rows before the last watermark tuple
     std::int64_t last_ts = 0;       // of the last node
     std::int64_t joined_ts = 0;     // timestamp from which the owner added the source, or the source joined again
-    std::int32_t join = 0;          // number of that `rejoin`; for an added source, that of the node before it
+    std::int64_t join = 0;          // number of that `rejoin`; for an added source, that of the node before it
     std::int64_t room_end = 0;
     std::uint32_t random = 0;
     std::vector<Node*> free_nodes;
@@ -123,7 +128,7 @@ class ScaleGate final : public TupleBuffer {
   Cursor& cursor(int reader) noexcept { return cursors_[static_cast<std::size_t>(reader)]; }
 
   Node* allocate(Writer& mine);
-  void set_key(Node& node, int source, std::int64_t ts, std::int32_t sequence) noexcept;
+  static void set_key(Node& node, int source, const Writer& mine, std::int64_t ts, std::int32_t sequence) noexcept;
   void reclaim(Writer& mine);
   void insert(Writer& mine, Node* node) noexcept;
   void insert_frontier(int source, std::int64_t frontier);
@@ -131,8 +136,7 @@ class ScaleGate final : public TupleBuffer {
   void grow(Writer& mine);
   void walk(Cursor& at) noexcept;
   const Node* furthest() noexcept;
-  std::int64_t next_order(int source) noexcept { return writer(source).base + writer(source).end; }
-  void link_joining(Node* behind, int source, std::int64_t from_ts, std::int32_t join);
+  void link_joining(Node* behind, int source, std::int64_t from_ts, std::int64_t join);
   void drop_floor() noexcept;
   bool stand_still() noexcept;
   bool insert_controls();
@@ -152,7 +156,7 @@ class ScaleGate final : public TupleBuffer {
   // change, because that reader has seen these nodes. Written under the flag; sources read the position; 0: none.
   const Node* floor_ = nullptr;
   std::atomic<std::uint64_t> floor_position_{0};
-  std::int32_t joins_ = 0;  // number of `rejoin` calls; under the flag
+  std::int64_t joins_ = 0;  // number of `rejoin` calls; under the flag
   // True: readers must stand still. Written by the holder of the flag, read by readers (a store/load pair with
   // `walking`).
   alignas(kCacheLine) std::atomic<bool> pause_{false};
