@@ -105,8 +105,10 @@ class LogReaders {
     Slot& own_slot = slot(reader);
     for (const LogRun& run : runs) {
       if (run.source != kAcknowledgedEntry) continue;
-      // release: as in `release`
-      own_slot.released[static_cast<std::size_t>(run.kind)].store(run.begin, std::memory_order_release);
+      // A source that joined again below its earlier frontier may have an entry there, which counts fewer rows.
+      std::atomic<std::int64_t>& released = own_slot.released[static_cast<std::size_t>(run.kind)];
+      // relaxed: own store; release as in `release`
+      released.store(std::max(released.load(std::memory_order_relaxed), run.begin), std::memory_order_release);
     }
     own_slot.next.store(next, std::memory_order_seq_cst);  // as in `release`
   }

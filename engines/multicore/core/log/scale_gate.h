@@ -5,7 +5,7 @@
 //
 // Correct answers need these differences from the paper:
 // - Ties: nodes are sorted by (ts, source, row). Rows at the timestamp from which their source joined again come after
-//   all others of that timestamp, in order of these joins. The paper sorts by ts alone, with ties in order of arrival.
+//   those of sources that joined earlier. The paper sorts by ts alone, with ties in order of arrival.
 // - Readiness: a reader may stand on a source's latest node, but may not pass it. So no tuple is lost (the elastic Java
 //   variant skips such nodes), and the last row of a source is delivered without a later row behind it.
 // - A watermark tuple for flow control (LogOptions::acknowledged_rows) is a node behind its row. A reader acknowledges
@@ -98,11 +98,11 @@ class ScaleGate final : public TupleBuffer {
     std::int64_t acknowledged = 0;  // rows before the last watermark tuple
     std::int64_t last_ts = 0;       // of the last node
     std::int64_t joined_ts = 0;     // timestamp from which the owner added the source, or the source joined again
-    std::int64_t join = 0;          // number of that `rejoin`; for an added source, that of the node before it
+    std::int64_t join = 0;          // number of that `rejoin`; an added source takes that of the node before it, if any
     std::int64_t room_end = 0;
     std::uint32_t random = 0;
     std::vector<Node*> free_nodes;
-    std::deque<Node*> used_nodes;  // in list order
+    std::deque<Node*> used_nodes;  // in order of their links
     std::vector<std::unique_ptr<Node[]>> nodes;
   };
 

@@ -4,8 +4,8 @@
 //
 // Readiness. For a source q, let b be its next row that is not yet in the log; if it has none, its frontier. Row (t, s)
 // is ready iff b is above the row for every other open source q. A frontier f promises that later rows have ts >= f. So
-// a source q < s needs a frontier f > t, and a source q > s needs f >= t. Any caller of `advance` appends the ready
-// rows; no other thread waits meanwhile.
+// a source q < s needs a frontier f > t, and a source q > s needs f >= t (ScaleGate orders rows at the time of a join
+// otherwise). Any caller of `advance` appends the ready rows; no other thread waits meanwhile.
 //
 // No function blocks; callers that must wait sleep on their own. The store that makes a sleeper's condition true is
 // sequentially consistent (run/parker.h). So no wake-up is lost if callers notify as follows:
@@ -16,7 +16,8 @@
 //   between Parker::prepare and commit.
 //
 // If another thread is merging, `advance` leaves a note, which that thread reads before it stops. So when `advance`
-// returns false, some thread merges the rows that the caller has published.
+// returns false, some thread merges the rows that the caller has published. A thread that changes the membership may
+// leave this to its own next `advance`.
 //
 // Limits: 256 sources, 256 readers; timestamps below kEndOfTime.
 #pragma once
@@ -121,12 +122,12 @@ class TupleBuffer {
   virtual void close(int source) = 0;
 
   // Makes a source that has left join again (addSources), with the same rows and columns. Its next row follows those
-  // that it published, and no later row is below `from_ts`. The log's timestamp (of its last entry) must be at most
-  // `from_ts`. This holds if another source of the same caller keeps a frontier <= from_ts meanwhile. At exactly
-  // `from_ts`, the source's rows come behind all entries that the log already has, including entries of higher sources
-  // (ScaleGate: also behind later rows of other sources). So timestamps never decrease, and all readers see one order.
-  // Any thread may call it on behalf of the owner, which must not use the source meanwhile. Throws std::logic_error (the
-  // source has not left, order, or the log ended).
+  // that it published, and no later row is below `from_ts`. The log's timestamp (of its last entry) and that of the
+  // source's last row must be at most `from_ts`. The former holds if another source of the same caller keeps a frontier
+  // <= from_ts meanwhile. At exactly `from_ts`, the source's rows come behind all entries that the log already has,
+  // including entries of higher sources (ScaleGate: also behind later rows of sources that joined earlier). So
+  // timestamps never decrease, and all readers see one order. Any thread may call it on behalf of the owner, which must
+  // not use the source meanwhile. Throws std::logic_error (the source has not left, order, or the log ended).
   virtual void rejoin(int source, std::int64_t from_ts) = 0;
 
   // Returns the number of rows of the source that no reader will read again; a ring may overwrite them. Only the owner

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace lab {
 
 OutputLog::OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape) : shape_(std::move(shape)) {
+  if (options.acknowledged_rows != 0) {
+    throw std::invalid_argument("acknowledged_rows is " + std::to_string(options.acknowledged_rows) +
+                                "; expected 0: `will_have_room` counts on the release of single rows");
+  }
   for (std::int32_t i = 0; i < shape_.copies; ++i) logs_.push_back(make_tuple_buffer(tuple_buffer, options));
 }
 
@@ -68,10 +74,11 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
     if (starved) mine.spill.add(std::min(outputs.waiting(), outputs.rows() - mine.spilled_to), outputs.waiting());
     mine.spilled_to = outputs.rows();
   }
+  const bool newly_starved = starved && !mine.starved;
   if (starved != mine.starved) {
     mine.starved = starved;
-    // seq_cst: the thread stores this before it checks for room and sleeps. A reader releases rows before it loads this
-    // (run/parker.h). So one of the two sees the other. Pairs with the load in `starved`.
+    // seq_cst: the thread stores this, then looks for room in its next call, then sleeps. A reader releases rows before
+    // it loads this (run/parker.h). So one of the two sees the other. Pairs with the load in `starved`.
     starved_.fetch_add(starved ? 1 : -1, std::memory_order_seq_cst);
   }
   std::int64_t frontier = watermark == kNever ? kNever : watermark + 1;
@@ -81,7 +88,7 @@ bool OutputLog::move(std::int32_t source, OutputBuffer& outputs, Causes& causes,
   }
   const std::int64_t promised = mine.frontier.load(std::memory_order_relaxed);  // relaxed: own store
   frontier = std::max(frontier, promised);
-  if (mine.rows == before && frontier == promised) return false;
+  if (mine.rows == before && frontier == promised) return newly_starved;
   for (const std::unique_ptr<TupleBuffer>& log : logs_) log->publish(source, mine.rows, frontier);
   mine.frontier.store(frontier, std::memory_order_release);  // the log has it already; pairs with `will_have_room`
   return true;
@@ -141,7 +148,8 @@ std::int64_t OutputLog::time_of_last(std::int32_t source) const noexcept {
 //
 // Readers of different copies may have reached different rows. Yet all copies must give the sources one order at the
 // chosen time. Otherwise one copy could wait for one instance and another copy for a second instance, and neither
-// instance would have room in both. OrderLog orders them by source, ScaleGate by number of the join.
+// instance would have room in both. OrderLog orders the rows that it has not yet merged by source. ScaleGate orders all
+// rows at the time of a join by its number.
 void OutputLog::join(std::int32_t source, std::span<const std::int32_t> active) {
   std::int64_t from_ts = kEndOfTime;
   for (const std::int32_t i : active) {

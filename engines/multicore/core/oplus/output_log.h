@@ -47,7 +47,7 @@ class OutputLog {
     std::int32_t copies = 1;      // number of logs, each with all rows
   };
 
-  // Throws std::invalid_argument for an unknown tuple buffer or options out of range.
+  // Throws std::invalid_argument for an unknown tuple buffer, options out of range, or acknowledged rows.
   OutputLog(std::string_view tuple_buffer, const LogOptions& options, Shape shape);
 
   // Call before the run. `max_instances`: number of instances that may ever publish; those in `active`, ascending,
@@ -72,12 +72,12 @@ class OutputLog {
   }
 
   // Moves waiting outputs of instance `source` into the log, as many as fit, and promises the frontier that follows
-  // from its `watermark` (`kNever`: no promise). Returns whether it published anything; the caller must then call
-  // `advance`. Only the instance's thread may call it. Throws std::runtime_error when more outputs still wait than
-  // `spill_rows` allows.
+  // from its `watermark` (`kNever`: no promise). Returns whether it published anything, or newly lacks room; the caller
+  // must then call `advance`, and must call `move` again before it sleeps. Only the instance's thread may call it.
+  // Throws std::runtime_error when more outputs still wait than `spill_rows` allows.
   bool move(std::int32_t source, OutputBuffer& outputs, Causes& causes, std::int64_t watermark);
 
-  // Returns whether waiting outputs will get room without further action by this instance. This holds when readers have
+  // Returns whether waiting outputs have room, or will get it without further action by this instance: readers have
   // ready rows of its ring at hand: the readers will release these rows, and then find the source `starved`. Only the
   // instance's thread may call it.
   bool will_have_room(std::int32_t source);

@@ -361,10 +361,10 @@ void sources_and_readers_come_and_go(const Case& test_case, std::int64_t rows, s
 }
 
 // Sources that leave and join again repeatedly, on behalf of one that stays and whose frontier is at that place. No row
-// is lost, the rows of each stay in order, and all readers see one sequence. OrderLog sorts it by source at each time if
-// the lowest source stays; if the highest stays, others join behind its rows of the same time. ScaleGate puts the rows
-// at the time of their source's join behind all others of that time, in order of the joins. Returns how often a source
-// that had left by itself joined again, which depends on the scheduler.
+// is lost, the rows of each stay in order, and all readers see one sequence. OrderLog sorts it by source at each time
+// if the lowest source stays; if the highest stays, others join behind its rows of the same time. ScaleGate puts the
+// rows at the time of their source's join behind all others of that time, in order of the joins. Returns how often a
+// source that had left by itself joined again, which depends on the scheduler.
 std::int64_t sources_leave_and_join_again(const Case& test_case, bool lowest_stays, std::int64_t rows,
                                           std::uint64_t seed) {
   Run run(test_case);

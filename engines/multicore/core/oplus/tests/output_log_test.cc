@@ -44,19 +44,24 @@ class Instances {
 
   // Instance `i` reaches time `ts` and emits rows with it.
   void emit(std::int32_t i, std::int64_t ts, std::int64_t rows) {
+    emit_only(i, ts, rows);
+    move(i);
+  }
+  void emit_only(std::int32_t i, std::int64_t ts, std::int64_t rows) {
     OutputBuffer& out = outputs_[static_cast<std::size_t>(i)];
     lab::Emit* const emit = out.open(rows);
     for (std::int64_t k = 0; k < rows; ++k) static_cast<std::int64_t*>(emit->columns[0])[emit->count++] = ts;
     out.close(i, i, 0, false);
     emitted_ += rows;
     next_ts_[static_cast<std::size_t>(i)] = ts;
-    move(i);
   }
 
-  void move(std::int32_t i) {
+  bool move(std::int32_t i) {
     lab::Causes causes;
     const std::int64_t watermark = next_ts_[static_cast<std::size_t>(i)] - 1;
-    if (log_.move(i, outputs_[static_cast<std::size_t>(i)], causes, watermark)) log_.advance();
+    const bool again = log_.move(i, outputs_[static_cast<std::size_t>(i)], causes, watermark);
+    if (again) log_.advance();
+    return again;
   }
 
   std::int64_t next_ts(std::int32_t i) const { return next_ts_[static_cast<std::size_t>(i)]; }
@@ -148,8 +153,8 @@ class Instances {
   std::int64_t promises_ = 0;
 };
 
-// Readers have had a row of instance 1 at the time when instance 0 joins. With ScaleGate, they see the rows of instance 0
-// only once instance 1 has passed that time.
+// Readers have had a row of instance 1 at the time when instance 0 joins. With ScaleGate, they see the rows of instance
+// 0 only once instance 1 has passed that time.
 void an_instance_that_joins_below_another_reads_on_at_that_time() {
   for (const std::string_view tuple_buffer : lab::kTupleBuffers) {
     Instances instances(tuple_buffer, 2, {1}, 1, false);
@@ -169,8 +174,8 @@ void an_instance_that_joins_below_another_reads_on_at_that_time() {
   }
 }
 
-// Instance 0 joins at 60, leaves, and joins again at 70. Its rows at 60 still come behind those of instance 1, which has
-// left and has more of them.
+// Instance 0 joins at 60, leaves, and joins again at 70. Its rows at 60 still come behind those of instance 1, which
+// has left and has more of them.
 void an_instance_that_joins_twice_knows_which_rows_follow_which_join() {
   for (const std::string_view tuple_buffer : lab::kTupleBuffers) {
     Instances instances(tuple_buffer, 3, {1, 2}, 1, false);
@@ -191,9 +196,31 @@ void an_instance_that_joins_twice_knows_which_rows_follow_which_join() {
   }
 }
 
-// Only the first reader has had the rows of instance 1 when instance 0 joins at their time. If the two logs then ordered
-// the instances differently, the first would wait for instance 1 and the second for instance 0, and neither instance
-// would have room in both.
+// At a switch, another thread may emit for an instance that has just looked for work. The instance looks for room
+// before it counts as starved. A reader that releases rows in between notifies no thread, so the instance must look
+// again.
+void an_instance_that_newly_lacks_room_looks_for_it_again() {
+  for (const std::string_view tuple_buffer : lab::kTupleBuffers) {
+    Instances instances(tuple_buffer, 1, {0}, 1, false);
+    instances.emit(0, 60, kRingRows);
+    instances.emit_only(0, 60, 1);
+    CHECK(instances.move(0));
+    CHECK(!instances.move(0));
+    instances.drain(0);
+    CHECK(instances.move(0));
+    CHECK_EQ(instances.waiting(0), 0);
+  }
+}
+
+void rows_must_be_released_one_by_one() {
+  lab::LogOptions options;
+  options.acknowledged_rows = 2;
+  CHECK_THROWS(OutputLog("scalegate", options, {.itemsizes = {8}, .rows = kRingRows}), std::invalid_argument);
+}
+
+// Only the first reader has had the rows of instance 1 when instance 0 joins at their time. If the two logs then
+// ordered the instances differently, the first would wait for instance 1 and the second for instance 0, and neither
+// instance would have room in both.
 void logs_of_different_readers_agree_on_the_order_of_instances_that_join() {
   for (const std::string_view tuple_buffer : lab::kTupleBuffers) {
     Instances instances(tuple_buffer, 2, {1}, 2, true);
@@ -249,6 +276,8 @@ int main() {
   an_instance_that_joins_below_another_reads_on_at_that_time();
   an_instance_that_joins_twice_knows_which_rows_follow_which_join();
   logs_of_different_readers_agree_on_the_order_of_instances_that_join();
+  an_instance_that_newly_lacks_room_looks_for_it_again();
+  rows_must_be_released_one_by_one();
   room_comes_as_promised_and_all_outputs_arrive_for_any_history();
   return 0;
 }
