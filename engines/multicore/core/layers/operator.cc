@@ -93,6 +93,7 @@ bool LayerOperator::pass_time(std::int64_t frontier) {
 
 std::int64_t LayerOperator::promised(std::int64_t frontier) const noexcept {
   if (rows_ != 0) return LayerLink::kNoPromise;
+  if (op_.spec.keeps_time) return frontier;  // outputs have their tuples' times
   if (frontier <= -kEventTimeLimit || frontier >= kEventTimeLimit) return frontier;
   return op_.spec.window.earliest(frontier) + op_.spec.window.size;
 }

@@ -1,7 +1,8 @@
 // LayerOperator: one instance of an operator O+ in a query graph of LayersRun: keyed windows, or a join of all pairs.
 //
 // Law: when the input has no more times before t, an instance promises the end of the earliest window that reaches
-// beyond t. It never promises t itself, because such promises could deadlock.
+// beyond t. It never promises t itself, because such promises could deadlock. An operator whose outputs have their
+// tuples' times (OperatorSpec::keeps_time) promises t: the argument of layers/out.h then holds as it stands.
 //
 // Why. An output that `update` emits at t has the end of its window as its time. With promises of t, a cycle of waits
 // is possible:

@@ -54,6 +54,7 @@ void run_round(unsigned seed) {
   using lab::Determinism;
   const std::array layers{Determinism::kOperator, Determinism::kCommunication, Determinism::kCommunication};
   options.determinism = layers[static_cast<std::size_t>(pick(0, 2))];
+  options.channels = pick(0, 1) == 1 ? lab::Channels::kScaleGate : lab::Channels::kLog;
   options.channel_rows = pick(0, 1) == 1 ? pick(2, 8) : pick(2, 300);
   lab::test::draw_settings(random, options, streams, 6, 500);
   std::optional<std::int64_t> end;

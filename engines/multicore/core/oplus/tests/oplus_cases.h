@@ -42,6 +42,7 @@ struct Behaviour {
   std::int64_t modulus = 0;  // of a link's keys; 0: this is the first operator
   std::int64_t max_outputs = 1;
   bool emits_on_update = false;
+  bool keeps_time = false;  // outputs of updates have the tuple's time, not the window's end
   bool expires = true;
   bool slides = false;
   std::int64_t raises_at = kNever;  // kernels fail at this value, or at this key of a link
@@ -198,7 +199,8 @@ Outcome process_one(const Behaviour& op, std::size_t input, const InstanceView* 
       sums.sum += tuple.value;
       if (!op.emits_on_update) continue;
       const std::int64_t output = op.modulus == 0 ? sums.sum : tuple.value;
-      for (std::int64_t n = 0; n < op.max_outputs; ++n) append(out, left + window.size, key, output + n);
+      const std::int64_t at = op.keeps_time ? tuple.ts : left + window.size;
+      for (std::int64_t n = 0; n < op.max_outputs; ++n) append(out, at, key, output + n);
     }
   }
   return Outcome::kDone;
@@ -392,7 +394,8 @@ inline std::vector<Record> window_oracle(const Behaviour& op, const std::vector<
       for (const std::int64_t key : keys) {
         const std::int64_t sum = open[left][key][event.input] += event.value;
         for (std::int64_t n = 0; op.emits_on_update && n < op.max_outputs; ++n) {
-          out.emplace_back(left + window.size, key, (op.modulus == 0 ? sum : event.value) + n);
+          out.emplace_back(op.keeps_time ? event.ts : left + window.size, key,
+                           (op.modulus == 0 ? sum : event.value) + n);
         }
       }
     }

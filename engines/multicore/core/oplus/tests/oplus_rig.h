@@ -126,6 +126,7 @@ OperatorSpec spec_of() {
   result.buckets = static_cast<std::int32_t>(op.buckets);
   result.max_outputs = kOperator == 0 ? op.max_outputs : 2;  // of a link: one for each key
   result.emits_on_update = op.emits_on_update;
+  result.keeps_time = op.keeps_time;
   if (kOperator != 0) result.name = "link " + std::to_string(kOperator - 1);
   if (op.expires || op.slides) result.expire = &expire<kOperator>;
   return result;
@@ -221,6 +222,8 @@ inline void draw_behaviour(std::mt19937& random, bool join) {
   behaviour.slides = behaviour.window.single && pick(0, 1) == 1;
   behaviour.emits_on_update =
       (behaviour.window.single || behaviour.window.advance == behaviour.window.size) && pick(0, 1) == 1;
+  behaviour.keeps_time = behaviour.emits_on_update && pick(0, 2) == 0;
+  if (behaviour.keeps_time) behaviour.expires = false;
 }
 
 // Draws random links; they emit in order of time.
