@@ -138,6 +138,10 @@ bool MapPart::run(std::int64_t end_row, std::int64_t bound, const std::int32_t* 
   std::int64_t position = row_ < found_ ? rows_[static_cast<std::size_t>(row_)] : next_;
   const bool all_done = row_ == found_ && next_ >= end_row;
   const bool is_last = all_done && bound == kEndOfTime;
+  // Rows of one time belong to one part, so the other parts pass that time. Otherwise the rows of a higher part would
+  // wait for a lower part, which waits for the feed, which waits for the higher part.
+  const bool is_over = all_done && !within_ && end_row != 0 && ts(end_row - 1) == bound;
+  if (is_over && bound < kEndOfTime - 1) ++bound;
   position = std::max(position, old_position);
   bool news = position != old_position;
   if (!is_last) news |= publish(all_done ? bound : ts(position), logs, source);

@@ -7,7 +7,8 @@
 //
 // A mapped tuple goes into the queue of the instance that owns its key's bucket. A full queue stops only its part, even
 // in the middle of a tuple. The part publishes the time of that tuple as its frontier to all receivers. So the tuples
-// that other parts have mapped for earlier times are ready everywhere, and receivers empty the queue.
+// that other parts have mapped for earlier times are ready everywhere, and receivers empty the queue. A part that owns
+// no tuple of a time passes that time even if the stream may have more tuples of it.
 #pragma once
 #include <array>
 #include <atomic>

@@ -211,6 +211,20 @@ void tuples_of_one_time_stay_with_one_map_instance() {
   }
 }
 
+// All rows of one time belong to the second map instance. They exceed the rows that a stream may be ahead of its parts.
+void very_many_tuples_of_one_time_do_not_halt_the_stage() {
+  behaviour.buckets = 1;
+  std::vector<Texts> streams(1);
+  streams[0].add(0, {1}, 0);
+  for (std::int32_t i = 0; i < 9'000; ++i) streams[0].add(1, {i}, i);
+  streams[0].add(2, {7}, 0);
+  for (const char* log : kLogs) {
+    Rig rig(streams, 2, {0}, 1, log);
+    rig.settle();
+    CHECK(rig.read[0] == expected(streams, {0}, 0, false));
+  }
+}
+
 void too_many_map_instances_are_refused() {
   std::vector<Texts> streams(2);
   behaviour.buckets = 1;
@@ -228,6 +242,7 @@ int main() {
   a_tuple_of_very_many_keys_goes_in_pieces();
   a_tuple_is_read_as_soon_as_its_stream_has_passed_it();
   tuples_of_one_time_stay_with_one_map_instance();
+  very_many_tuples_of_one_time_do_not_halt_the_stage();
   too_many_map_instances_are_refused();
   return 0;
 }
