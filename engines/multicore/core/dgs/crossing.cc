@@ -85,8 +85,9 @@ bool CrossingPart::arrive(Forest& forest, std::int64_t latest_stamp, std::int64_
   return true;
 }
 
-bool CrossingPart::resume(Forest& forest, std::span<Parker> parkers) {
+bool CrossingPart::resume(Forest& forest, std::span<Parker> parkers, bool& progress) {
   if (!crossing_->released(epoch_)) return false;
+  progress |= !won_.empty();
   for (const Leaf& leaf : won_) forest.descend(forest.tree(leaf.tree), 0, leaf.leaf, parkers);
   won_.clear();
   while (!parked_.empty()) {
@@ -96,6 +97,7 @@ bool CrossingPart::resume(Forest& forest, std::span<Parker> parkers) {
     const auto& node = tree.shape->nodes[static_cast<std::size_t>(arrival.node)];
     forest.descend(tree, arrival.side == 0 ? node.first : node.second, leaf.leaf, parkers);
     parked_.pop_back();
+    progress = true;
   }
   return true;
 }

@@ -111,9 +111,9 @@ class CrossingPart {
   // workers. Throws as Forest::arrive.
   bool arrive(Forest& forest, std::int64_t latest_stamp, std::int64_t& moved_bytes);
 
-  // Resumes after the event as far as possible. Returns false as long as other participants still have to act. Never
-  // waits.
-  bool resume(Forest& forest, std::span<Parker> parkers);
+  // Resumes after the event as far as possible. Returns false as long as other participants still have to act. Sets
+  // `progress` if it resumed any leaf. Never waits.
+  bool resume(Forest& forest, std::span<Parker> parkers, bool& progress);
 
  private:
   struct Parked {

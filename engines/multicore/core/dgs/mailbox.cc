@@ -123,10 +123,10 @@ EventKey Mailbox::find_horizon(Lane*& first, bool& progress, std::span<Parker> p
 }
 
 bool Mailbox::step(std::span<Parker> parkers) {
-  if (parked_) [[unlikely]] {
-    if (!resume(parkers)) return false;
-  }
   bool progress = false;
+  if (parked_) [[unlikely]] {
+    if (!resume(parkers, progress)) return progress;
+  }
   Lane* first = nullptr;  // null if the horizon is only a promise
   const EventKey horizon = find_horizon(first, progress, parkers);
   if (cut_is_next(horizon, first)) [[unlikely]] {
@@ -178,15 +178,17 @@ bool Mailbox::go_to_cut(std::span<Parker> parkers) {
   return true;
 }
 
-// Resumes after the synchronization in which the mailbox waits. Returns false if the mailbox is not released yet.
-bool Mailbox::resume(std::span<Parker> parkers) {
+// Resumes after the synchronization in which the mailbox waits. Returns false if the mailbox is not released yet. Sets
+// `progress` if it released others.
+bool Mailbox::resume(std::span<Parker> parkers, bool& progress) {
   if (stopped_) return false;
   if (crossing_ != nullptr) {
-    if (!crossing_->resume(forest_, parkers)) return false;
+    if (!crossing_->resume(forest_, parkers, progress)) return false;
     crossing_ = nullptr;
   } else {
     if (!Forest::released(forest_.tree(parked_tree_), arrival_)) return false;
     finish_synchronization(arrival_, parked_tree_, parkers);
+    progress = true;
   }
   parked_ = false;
   return true;
@@ -450,7 +452,8 @@ void Mailbox::process_across_trees(Lane& lane, CrossingPart& part, AcrossKernel 
     stamp_credit_ = 0;  // time passes during the wait
     ++counters_.parked;
   }
-  if (part.resume(forest_, parkers)) return;
+  bool progress = true;  // of this event
+  if (part.resume(forest_, parkers, progress)) return;
   parked_ = true;
   crossing_ = &part;
 }

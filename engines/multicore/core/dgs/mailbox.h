@@ -105,7 +105,7 @@ class alignas(kCacheLine) Mailbox {
   // Returns the maximum number of output segments (run/sink.h) for blocks of `batch` events: one per kernel call.
   std::int64_t max_segments(std::int64_t batch) const noexcept;
 
-  // Does all possible work. Returns whether there was any. Throws Stopped between two kernel calls if the run has ended
+  // Does all possible work. Returns whether there was any; it may then have released other mailboxes. Throws Stopped between two kernel calls if the run has ended
   // early.
   bool step(std::span<Parker> parkers);
 
@@ -145,7 +145,7 @@ class alignas(kCacheLine) Mailbox {
                                         const EventKey& horizon) noexcept;
   bool cut_is_next(const EventKey& horizon, const Lane* first) const noexcept;
   bool go_to_cut(std::span<Parker> parkers);
-  bool resume(std::span<Parker> parkers);
+  bool resume(std::span<Parker> parkers, bool& progress);
   void process_ordering_event(Lane& lane, std::span<Parker> parkers);
   [[gnu::always_inline]] inline bool process_on_tree(Lane& lane, std::int32_t tree, std::int32_t owner,
                                                      const OrderingEvent& event, std::span<Parker> parkers);
