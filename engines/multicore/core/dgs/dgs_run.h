@@ -75,7 +75,8 @@ class DgsRun final : public Run {
 
   // Removes the current plan of an adaptive run. The snapshot thread calls it at a snapshot that stops. Returns false
   // if the run has ended early. Otherwise the snapshot thread adds trees, mailboxes, crossings and lanes of the new
-  // plan, with `set_stream_owner` in place of `add_stream`. Then it calls `resume`, and the run continues with the new plan.
+  // plan, with `set_stream_owner` in place of `add_stream`. Then it calls `resume`, and the run continues with the new
+  // plan.
   bool remove_plan();
   void set_stream_owner(std::int32_t stream, std::int32_t owner);
   void resume();

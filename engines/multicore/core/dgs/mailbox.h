@@ -105,7 +105,7 @@ class alignas(kCacheLine) Mailbox {
   // Returns the maximum number of output segments (run/sink.h) for blocks of `batch` events: one per kernel call.
   std::int64_t max_segments(std::int64_t batch) const noexcept;
 
-  // Does all possible work. Returns whether there was any; it may then have released other mailboxes. Throws Stopped between two kernel calls if the run has ended
+  // Does all possible work. Returns whether there was any. Throws Stopped between two kernel calls if the run has ended
   // early.
   bool step(std::span<Parker> parkers);
 

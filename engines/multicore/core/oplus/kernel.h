@@ -56,14 +56,13 @@ struct InstanceView {
   // For all operators.
   mutable std::int64_t new_entries;  // out: entries that kernels created, excluding those of `find`
   // For tuples with exactly one key.
-  mutable std::int64_t
-      single_keys;             // not 0: evaluate by stream; a kernel that finds a tuple without exactly one key sets 0
-  std::int64_t routed;         // not 0: the key of a tuple with one key belongs to this instance
-  KeySet* row_keys;            // room for all rows below
-  std::int64_t streams_end;    // number of streams
-  const std::int64_t* firsts;  // by stream: the first row that the places span
-  const std::int64_t* counts;  // by stream: the number of rows that the places span; may be 0
-  std::int64_t* shifts;        // by stream; written by the kernel
+  mutable std::int64_t single_keys;  // not 0: evaluate by stream; a kernel that finds another number of keys sets 0
+  std::int64_t routed;               // not 0: the key of a tuple with one key belongs to this instance
+  KeySet* row_keys;                  // room for all rows below
+  std::int64_t streams_end;          // number of streams
+  const std::int64_t* firsts;        // by stream: the first row that the places span
+  const std::int64_t* counts;        // by stream: the number of rows that the places span; may be 0
+  std::int64_t* shifts;              // by stream; written by the kernel
 };
 static_assert(sizeof(InstanceView) == 23 * 8);  // words; compiled code reads their offsets from the bindings
 
